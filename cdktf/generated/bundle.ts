@@ -4787,6 +4787,26 @@ export interface BundleRouteRouting {
   */
   readonly regexPriorityOrder?: number;
   /**
+  * HTTP methods to match. Not with `regex` or `mcp`. Default: every method.
+  *
+  */
+  readonly matchMethods?: string[];
+  /**
+  * Request headers that must have these values. Not with `regex` or `mcp`.
+  *
+  */
+  readonly matchHeaders?: { [key: string]: string };
+  /**
+  * Query parameters that must have these values. Not with `regex` or `mcp`.
+  *
+  */
+  readonly matchQuery?: { [key: string]: string };
+  /**
+  * Priority between equally many conditions: the highest number wins. Default: `0`.
+  *
+  */
+  readonly matchPriorityOrder?: number;
+  /**
   * Replacement for `prefix`, by whole segments, in the upstream path; with `path` or `regex`, for the whole path.
   *
   */
@@ -4828,6 +4848,10 @@ export function bundleRouteRoutingToTerraform(struct?: BundleRouteRouting | cdkt
     catalog: cdktf.stringToTerraform(struct!.catalog),
     regex: cdktf.stringToTerraform(struct!.regex),
     regex_priority_order: cdktf.numberToTerraform(struct!.regexPriorityOrder),
+    match_methods: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.matchMethods),
+    match_headers: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.matchHeaders),
+    match_query: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.matchQuery),
+    match_priority_order: cdktf.numberToTerraform(struct!.matchPriorityOrder),
     prefix_rewrite: cdktf.stringToTerraform(struct!.prefixRewrite),
     regex_rewrite_pattern: cdktf.stringToTerraform(struct!.regexRewritePattern),
     regex_rewrite_substitution: cdktf.stringToTerraform(struct!.regexRewriteSubstitution),
@@ -4893,6 +4917,30 @@ export function bundleRouteRoutingToHclTerraform(struct?: BundleRouteRouting | c
     },
     regex_priority_order: {
       value: cdktf.numberToHclTerraform(struct!.regexPriorityOrder),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    match_methods: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.matchMethods),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    match_headers: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.matchHeaders),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    match_query: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.matchQuery),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    match_priority_order: {
+      value: cdktf.numberToHclTerraform(struct!.matchPriorityOrder),
       isBlock: false,
       type: "simple",
       storageClassType: "number",
@@ -4987,6 +5035,22 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.regexPriorityOrder = this._regexPriorityOrder;
     }
+    if (this._matchMethods !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.matchMethods = this._matchMethods;
+    }
+    if (this._matchHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.matchHeaders = this._matchHeaders;
+    }
+    if (this._matchQuery !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.matchQuery = this._matchQuery;
+    }
+    if (this._matchPriorityOrder !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.matchPriorityOrder = this._matchPriorityOrder;
+    }
     if (this._prefixRewrite !== undefined) {
       hasAnyValues = true;
       internalValueResult.prefixRewrite = this._prefixRewrite;
@@ -5023,6 +5087,10 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
       this._catalog = undefined;
       this._regex = undefined;
       this._regexPriorityOrder = undefined;
+      this._matchMethods = undefined;
+      this._matchHeaders = undefined;
+      this._matchQuery = undefined;
+      this._matchPriorityOrder = undefined;
       this._prefixRewrite = undefined;
       this._regexRewritePattern = undefined;
       this._regexRewriteSubstitution = undefined;
@@ -5045,6 +5113,10 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
       this._catalog = value.catalog;
       this._regex = value.regex;
       this._regexPriorityOrder = value.regexPriorityOrder;
+      this._matchMethods = value.matchMethods;
+      this._matchHeaders = value.matchHeaders;
+      this._matchQuery = value.matchQuery;
+      this._matchPriorityOrder = value.matchPriorityOrder;
       this._prefixRewrite = value.prefixRewrite;
       this._regexRewritePattern = value.regexRewritePattern;
       this._regexRewriteSubstitution = value.regexRewriteSubstitution;
@@ -5195,6 +5267,70 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get regexPriorityOrderInput() {
     return this._regexPriorityOrder;
+  }
+
+  // match_methods - computed: false, optional: true, required: false
+  private _matchMethods?: string[]; 
+  public get matchMethods() {
+    return this.getListAttribute('match_methods');
+  }
+  public set matchMethods(value: string[]) {
+    this._matchMethods = value;
+  }
+  public resetMatchMethods() {
+    this._matchMethods = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get matchMethodsInput() {
+    return this._matchMethods;
+  }
+
+  // match_headers - computed: false, optional: true, required: false
+  private _matchHeaders?: { [key: string]: string }; 
+  public get matchHeaders() {
+    return this.getStringMapAttribute('match_headers');
+  }
+  public set matchHeaders(value: { [key: string]: string }) {
+    this._matchHeaders = value;
+  }
+  public resetMatchHeaders() {
+    this._matchHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get matchHeadersInput() {
+    return this._matchHeaders;
+  }
+
+  // match_query - computed: false, optional: true, required: false
+  private _matchQuery?: { [key: string]: string }; 
+  public get matchQuery() {
+    return this.getStringMapAttribute('match_query');
+  }
+  public set matchQuery(value: { [key: string]: string }) {
+    this._matchQuery = value;
+  }
+  public resetMatchQuery() {
+    this._matchQuery = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get matchQueryInput() {
+    return this._matchQuery;
+  }
+
+  // match_priority_order - computed: false, optional: true, required: false
+  private _matchPriorityOrder?: number; 
+  public get matchPriorityOrder() {
+    return this.getNumberAttribute('match_priority_order');
+  }
+  public set matchPriorityOrder(value: number) {
+    this._matchPriorityOrder = value;
+  }
+  public resetMatchPriorityOrder() {
+    this._matchPriorityOrder = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get matchPriorityOrderInput() {
+    return this._matchPriorityOrder;
   }
 
   // prefix_rewrite - computed: false, optional: true, required: false
@@ -9995,6 +10131,21 @@ export interface BundleRouteHeaders {
   */
   readonly hostPathRegexRewriteSubstitution?: string;
   /**
+  * Request headers to send next to the client's. Write `$$` for a literal `$`.
+  *
+  */
+  readonly addRequestHeaders?: { [key: string]: string };
+  /**
+  * Response headers to send next to the upstream's. Write `$$` for a literal `$`.
+  *
+  */
+  readonly addResponseHeaders?: { [key: string]: string };
+  /**
+  * Response headers of the upstream to remove.
+  *
+  */
+  readonly removeResponseHeaders?: string[];
+  /**
   * Request headers with secret values, by header name. By reference or sealed.
   *
   */
@@ -10015,6 +10166,9 @@ export function bundleRouteHeadersToTerraform(struct?: BundleRouteHeaders | cdkt
     host_rewrite_header: cdktf.stringToTerraform(struct!.hostRewriteHeader),
     host_path_regex_rewrite_pattern: cdktf.stringToTerraform(struct!.hostPathRegexRewritePattern),
     host_path_regex_rewrite_substitution: cdktf.stringToTerraform(struct!.hostPathRegexRewriteSubstitution),
+    add_request_headers: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.addRequestHeaders),
+    add_response_headers: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.addResponseHeaders),
+    remove_response_headers: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.removeResponseHeaders),
     set_request_headers_secret: cdktf.hashMapper(bundleRouteHeadersSetRequestHeadersSecretToTerraform)(struct!.setRequestHeadersSecret),
     rewrite_response_headers: cdktf.listMapper(bundleRouteHeadersRewriteResponseHeadersToTerraform, false)(struct!.rewriteResponseHeaders),
   }
@@ -10044,6 +10198,24 @@ export function bundleRouteHeadersToHclTerraform(struct?: BundleRouteHeaders | c
       isBlock: false,
       type: "simple",
       storageClassType: "string",
+    },
+    add_request_headers: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.addRequestHeaders),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    add_response_headers: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.addResponseHeaders),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    remove_response_headers: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.removeResponseHeaders),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
     },
     set_request_headers_secret: {
       value: cdktf.hashMapperHcl(bundleRouteHeadersSetRequestHeadersSecretToHclTerraform)(struct!.setRequestHeadersSecret),
@@ -10093,6 +10265,18 @@ export class BundleRouteHeadersOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.hostPathRegexRewriteSubstitution = this._hostPathRegexRewriteSubstitution;
     }
+    if (this._addRequestHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.addRequestHeaders = this._addRequestHeaders;
+    }
+    if (this._addResponseHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.addResponseHeaders = this._addResponseHeaders;
+    }
+    if (this._removeResponseHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.removeResponseHeaders = this._removeResponseHeaders;
+    }
     if (this._setRequestHeadersSecret?.internalValue !== undefined) {
       hasAnyValues = true;
       internalValueResult.setRequestHeadersSecret = this._setRequestHeadersSecret?.internalValue;
@@ -10111,6 +10295,9 @@ export class BundleRouteHeadersOutputReference extends cdktf.ComplexObject {
       this._hostRewriteHeader = undefined;
       this._hostPathRegexRewritePattern = undefined;
       this._hostPathRegexRewriteSubstitution = undefined;
+      this._addRequestHeaders = undefined;
+      this._addResponseHeaders = undefined;
+      this._removeResponseHeaders = undefined;
       this._setRequestHeadersSecret.internalValue = undefined;
       this._rewriteResponseHeaders.internalValue = undefined;
     }
@@ -10124,6 +10311,9 @@ export class BundleRouteHeadersOutputReference extends cdktf.ComplexObject {
       this._hostRewriteHeader = value.hostRewriteHeader;
       this._hostPathRegexRewritePattern = value.hostPathRegexRewritePattern;
       this._hostPathRegexRewriteSubstitution = value.hostPathRegexRewriteSubstitution;
+      this._addRequestHeaders = value.addRequestHeaders;
+      this._addResponseHeaders = value.addResponseHeaders;
+      this._removeResponseHeaders = value.removeResponseHeaders;
       this._setRequestHeadersSecret.internalValue = value.setRequestHeadersSecret;
       this._rewriteResponseHeaders.internalValue = value.rewriteResponseHeaders;
     }
@@ -10175,6 +10365,54 @@ export class BundleRouteHeadersOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get hostPathRegexRewriteSubstitutionInput() {
     return this._hostPathRegexRewriteSubstitution;
+  }
+
+  // add_request_headers - computed: false, optional: true, required: false
+  private _addRequestHeaders?: { [key: string]: string }; 
+  public get addRequestHeaders() {
+    return this.getStringMapAttribute('add_request_headers');
+  }
+  public set addRequestHeaders(value: { [key: string]: string }) {
+    this._addRequestHeaders = value;
+  }
+  public resetAddRequestHeaders() {
+    this._addRequestHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get addRequestHeadersInput() {
+    return this._addRequestHeaders;
+  }
+
+  // add_response_headers - computed: false, optional: true, required: false
+  private _addResponseHeaders?: { [key: string]: string }; 
+  public get addResponseHeaders() {
+    return this.getStringMapAttribute('add_response_headers');
+  }
+  public set addResponseHeaders(value: { [key: string]: string }) {
+    this._addResponseHeaders = value;
+  }
+  public resetAddResponseHeaders() {
+    this._addResponseHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get addResponseHeadersInput() {
+    return this._addResponseHeaders;
+  }
+
+  // remove_response_headers - computed: false, optional: true, required: false
+  private _removeResponseHeaders?: string[]; 
+  public get removeResponseHeaders() {
+    return this.getListAttribute('remove_response_headers');
+  }
+  public set removeResponseHeaders(value: string[]) {
+    this._removeResponseHeaders = value;
+  }
+  public resetRemoveResponseHeaders() {
+    this._removeResponseHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get removeResponseHeadersInput() {
+    return this._removeResponseHeaders;
   }
 
   // set_request_headers_secret - computed: false, optional: true, required: false

@@ -531,6 +531,12 @@ export interface HeaderSettings {
   readonly setRequestHeadersSecret?: Readonly<Record<string, Secret>>;
   /** Request headers to remove, after `setRequestHeaders` is applied. */
   readonly removeRequestHeaders?: readonly string[];
+  /** Request headers to send next to the client's. Write `$$` for a literal `$`. */
+  readonly addRequestHeaders?: Readonly<Record<string, string>>;
+  /** Response headers to send next to the upstream's. Write `$$` for a literal `$`. */
+  readonly addResponseHeaders?: Readonly<Record<string, string>>;
+  /** Response headers of the upstream to remove. */
+  readonly removeResponseHeaders?: readonly string[];
   /**
    * Static response headers, sent literally. They replace those of the upstream and of the gateway's
    * `setResponseHeaders`.
@@ -573,6 +579,20 @@ export interface RoutingSettings {
    * @default 0
    */
   readonly regexPriorityOrder?: number;
+  /**
+   * HTTP methods to match. Not with `regex` or `mcp`.
+   * @default - every method
+   */
+  readonly matchMethods?: readonly string[];
+  /** Request headers that must have these values. Not with `regex` or `mcp`. */
+  readonly matchHeaders?: Readonly<Record<string, string>>;
+  /** Query parameters that must have these values. Not with `regex` or `mcp`. */
+  readonly matchQuery?: Readonly<Record<string, string>>;
+  /**
+   * Priority between equally many conditions: the highest number wins.
+   * @default 0
+   */
+  readonly matchPriorityOrder?: number;
   /**
    * Replacement for `prefix`, by whole segments, in the upstream path; with `path` or `regex`, for the whole path. `to`
    * must not have a path.

@@ -12,6 +12,7 @@ import {
   type SliceSource,
   type ActiveVersion,
 } from "./read-slice.ts";
+import { conditionsText } from "../features/routing/conditions.ts";
 import type { ValuePath } from "../settings/problem.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
 
@@ -83,8 +84,9 @@ function claimsOf(before: ActiveVersion, whole: boolean): ReadonlySet<string> {
 function claimOf({ valid, name, canonical, doc }: ReadRoute, whole: boolean): string {
   if (whole && doc) return canonical(name).text;
   const { from, prefix, path, regex, mcp } = valid;
+  const conditions = conditionsText(valid) || undefined;
   return canonicalJson(
-    [from, prefix, path, regex, mcp?.server && { path: mcp.server.path }].map((each) => each ?? null),
+    [from, prefix, path, regex, conditions, mcp?.server && { path: mcp.server.path }].map((each) => each ?? null),
   );
 }
 

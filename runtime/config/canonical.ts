@@ -1,6 +1,8 @@
 /** Replaces a route's shorthands by the one form that digests, diffs and key comparisons use. */
 import { canonicalPolicy } from "../policy/parse.ts";
+import { conditionsText } from "../features/routing/conditions.ts";
 import { parseFrom } from "../features/routing/from.ts";
+import { sha256 } from "../shared/canonical-json.ts";
 import type { RouteDoc } from "./route.ts";
 
 /**
@@ -35,11 +37,16 @@ export function canonicalOrigin(from: string): string {
 }
 
 /** Key name of a route without one: from its host and path, never from its position. @param host host of its `from` */
-export function derivedName(route: Partial<Pick<RouteDoc, "prefix" | "path" | "regex">>, host: string): string {
-  if (route.path !== undefined) return `${host}${route.path}`;
+export function derivedName(
+  route: Partial<Pick<RouteDoc, "prefix" | "path" | "regex" | "match_methods" | "match_headers" | "match_query">>,
+  host: string,
+): string {
+  const conditions = conditionsText(route);
+  const own = conditions === "" ? "" : ` (${sha256(conditions).slice(0, 10)})`;
+  if (route.path !== undefined) return `${host}${route.path}${own}`;
   if (route.regex !== undefined) return `${host}~${route.regex}`;
   const prefix = canonicalPrefix(route.prefix ?? "/");
-  return prefix === undefined ? host : `${host}${prefix}/*`;
+  return `${prefix === undefined ? host : `${host}${prefix}/*`}${own}`;
 }
 
 /**

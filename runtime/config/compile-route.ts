@@ -15,6 +15,7 @@ import type { CompiledRoute, LiveSettings } from "./compiled.ts";
 import { compileBalancing } from "../features/balancing/compile.ts";
 import { accepted, timerMs } from "../settings/values.ts";
 import { baseOf, compileAnswer, compileMatch, compileRewrite } from "../features/routing/compile.ts";
+import { compileConditions } from "../features/routing/conditions.ts";
 import { parseFrom } from "../features/routing/from.ts";
 import type { CheckedRoute } from "./load.ts";
 import type { PolicyCompiler } from "./policies.ts";
@@ -46,6 +47,7 @@ export function compileRoute(
     hostname: from.hostname,
     isWildcard: from.isWildcard,
     match,
+    conditions: compileConditions(doc),
     base,
     rewrite: compileRewrite(doc),
     answer: compileAnswer(doc),

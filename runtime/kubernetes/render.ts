@@ -4,7 +4,7 @@ import { visibleText } from "../shared/json/visible-text.ts";
 import { yamlText } from "../shared/json/yaml-text.ts";
 import type { Slice } from "../config/slice.ts";
 import { leftAloneText } from "./translate/left-alone.ts";
-import { formatIngressProblem } from "./translate/ingress-problem.ts";
+import { formatIngressProblem, isRouteKey } from "./translate/ingress-problem.ts";
 import type { Translation } from "./translate/translate.ts";
 
 export type SliceFormat = "yaml" | "json";
@@ -30,6 +30,7 @@ export function renderProblems({ problems, ingresses, foreign, tls }: Translatio
     lines.push(`Ingress ${ingress}: note: requests TLS for ${names}${from}`);
   }
   for (const each of foreign) lines.push(`Ingress ${leftAloneText(each)}: note: has another class and is ignored`);
-  lines.push(`${served} of ${ingresses.length} Ingresses served`);
+  const what = ingresses.some(({ key }) => isRouteKey(key)) ? "Ingresses and routes" : "Ingresses";
+  lines.push(`${served} of ${ingresses.length} ${what} served`);
   return `${lines.map((line) => visibleText(line)).join("\n")}\n`;
 }

@@ -201,7 +201,7 @@ export function createProxy(proxyDeps: ProxyDeps & { readonly transport?: Transp
       }
       if (endpoints.answer(exchange, snapshot)) return;
 
-      const found = host.findRoute(exchange.path);
+      const found = host.findRoute(exchange.path, exchange);
       if (!found.ok) {
         deps.metrics?.refused(found.reason);
         answerNoRoute(exchange, found.reason);

@@ -11,7 +11,7 @@ import { makeTestCertificate } from "../support/certificates.ts";
 import { type KubeApi, startKubeApi } from "../support/kube-api.ts";
 import { example, type Files, findManifest, rendered, secretKeys } from "../support/kube-example.ts";
 import { createPod, type Pod, podOf, type RunningContainer, type SecretFiles } from "../support/kube-pod.ts";
-import { readRights, type Rights } from "../support/kube-rights.ts";
+import { DISCOVERY, readRights, type Rights } from "../support/kube-rights.ts";
 import { type Manifest, readManifestFile } from "../support/kustomize.ts";
 import { findPostgres, startPostgres, type Postgres } from "../support/postgres.ts";
 
@@ -119,12 +119,21 @@ describe.skipIf("missing" in found)(
       if (!("missing" in found)) postgres = await startPostgres(found.bin);
       api = await startKubeApi();
       api.forbid((asked) => rights.find(asked) === undefined);
-      for (const object of clusterObjects()) api.apply(object);
+      const routes = readManifestFile(join(example, "gateway-api.yaml"));
+      for (const object of [...clusterObjects(), ...routes]) api.apply(object);
       // Somebody else writes between the controller's reading and its writing.
       api.beforeNextWrite(
         ({ path }) => path.endsWith("/ingresses/web/status"),
         () => void api.apply(named(api, "ingresses", "web")),
       );
+      for (const { kind } of routes) {
+        const collection = STATUS_COLLECTIONS[kind];
+        if (collection === undefined) continue;
+        api.beforeNextWrite(
+          ({ path }) => path.includes(`/${collection}/`) && path.endsWith("/status"),
+          () => api.objects(collection).forEach((each) => api.apply(each)),
+        );
+      }
       pod = await createPod(manifests, secretFiles(postgres?.url ?? ""));
       await writeFile(join(folder, "kubeconfig"), api.kubeconfig);
       gateway = pod.start("gateway");
@@ -175,6 +184,7 @@ describe.skipIf("missing" in found)(
       await vi.waitFor(
         () => {
           const used = new Set(api.seen.map((asked) => rights.find(asked) ?? ""));
+          used.delete(DISCOVERY);
           expect([...used].toSorted()).toEqual(rights.given.toSorted());
         },
         { timeout: POLL_MS },
@@ -189,6 +199,16 @@ describe.skipIf("missing" in found)(
     });
   },
 );
+
+/** Kinds of the Gateway API whose status the controller writes. */
+const STATUS_COLLECTIONS: Readonly<Record<string, string>> = {
+  GatewayClass: "gatewayclasses",
+  Gateway: "gateways",
+  HTTPRoute: "httproutes",
+  GRPCRoute: "grpcroutes",
+  BackendTLSPolicy: "backendtlspolicies",
+  GatewayRoutePolicy: "gatewayroutepolicies",
+};
 
 interface Lease {
   readonly holderIdentity: string;

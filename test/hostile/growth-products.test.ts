@@ -228,7 +228,9 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
       return () => {
         const claims = createHostClaims(list);
         for (let index = 0; index < 4000; index += 1)
-          expect(claims.claim({ host: `*.x${index}.example.org`, namespace: "n", ingress: "n/i" })).toBeUndefined();
+          expect(
+            claims.claim({ host: `*.x${index}.example.org`, namespace: "n", label: "Ingress n/i" }),
+          ).toBeUndefined();
       };
     },
   ],

@@ -7,7 +7,15 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { applyMergePatch, readCollection, refusal, type KubeCollection, type StoredObject } from "./kube-objects.ts";
+import {
+  applyMergePatch,
+  isOfGatewayApi,
+  readCollection,
+  readGroup,
+  refusal,
+  type KubeCollection,
+  type StoredObject,
+} from "./kube-objects.ts";
 
 export type { StoredObject } from "./kube-objects.ts";
 
@@ -71,6 +79,15 @@ const KIND_COLLECTIONS: Readonly<Record<string, string>> = {
   Secret: "secrets",
   Lease: "leases",
   Event: "events",
+  Namespace: "namespaces",
+  ConfigMap: "configmaps",
+  GatewayClass: "gatewayclasses",
+  Gateway: "gateways",
+  HTTPRoute: "httproutes",
+  GRPCRoute: "grpcroutes",
+  ReferenceGrant: "referencegrants",
+  BackendTLSPolicy: "backendtlspolicies",
+  GatewayRoutePolicy: "gatewayroutepolicies",
 };
 
 export async function startKubeApi(): Promise<KubeApi> {
@@ -84,6 +101,7 @@ export async function startKubeApi(): Promise<KubeApi> {
   const ending = new Set<string>();
   const races: { matches: (request: SeenRequest) => boolean; action: () => void }[] = [];
   const waiting = new Set<() => void>();
+  let hasGatewayApi = false;
   let version = 1000;
   let oldest = 1000;
 
@@ -111,8 +129,14 @@ export async function startKubeApi(): Promise<KubeApi> {
         403,
         refusal(403, "Forbidden", 'Forbidden (test): User "test" cannot get resource "things"'),
       );
+    const names = hasGatewayApi ? readGroup(url.pathname) : undefined;
+    if (names) {
+      const resources = names.map((name) => ({ name }));
+      return send(response, 200, { kind: "APIResourceList", apiVersion: "v1", resources });
+    }
     const target = readCollection(url.pathname);
-    if (!target) return send(response, 404, refusal(404, "NotFound"));
+    if (!target || (isOfGatewayApi(target.collection) && !hasGatewayApi))
+      return send(response, 404, refusal(404, "NotFound"));
     const race = method === "GET" ? -1 : races.findIndex(({ matches }) => matches(one));
     if (race !== -1) races.splice(race, 1)[0]?.action();
     if (target.name === undefined && method === "GET") {
@@ -234,6 +258,7 @@ export async function startKubeApi(): Promise<KubeApi> {
       ...rest,
       metadata: {
         ...metadata,
+        ...(isOfGatewayApi(collection) && { generation: generationOf(current, object as StoredObject) }),
         uid: current?.metadata.uid ?? randomUUID(),
         creationTimestamp:
           current?.metadata.creationTimestamp ?? metadata.creationTimestamp ?? new Date().toISOString(),
@@ -296,6 +321,8 @@ export async function startKubeApi(): Promise<KubeApi> {
       const { kind = "" } = object as StoredObject;
       const collection = KIND_COLLECTIONS[kind];
       if (collection === undefined) throw new Error(`Cannot apply a "${kind}"`);
+      // As kubectl does it, after the definitions.
+      if (isOfGatewayApi(collection)) hasGatewayApi = true;
       return write(collection, structuredClone(object));
     },
     remove(collection, namespace, name) {
@@ -345,6 +372,12 @@ export async function startKubeApi(): Promise<KubeApi> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Changes of the status keep it. */
+function generationOf(current: StoredObject | undefined, next: StoredObject): number {
+  const before = (current?.metadata as { readonly generation?: number } | undefined)?.generation ?? 0;
+  return current && JSON.stringify(current["spec"]) === JSON.stringify(next["spec"]) ? before : before + 1;
 }
 
 function isIn(target: KubeCollection, query: URLSearchParams, { metadata }: StoredObject): boolean {

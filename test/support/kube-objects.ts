@@ -22,11 +22,33 @@ export interface KubeCollection {
 }
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  "/api/v1": ["services", "secrets", "events"],
+  "/api/v1": ["services", "secrets", "events", "namespaces", "configmaps"],
   "/apis/networking.k8s.io/v1": ["ingresses", "ingressclasses"],
   "/apis/discovery.k8s.io/v1": ["endpointslices"],
+  "/apis/gateway.networking.k8s.io/v1": [
+    "gatewayclasses",
+    "gateways",
+    "httproutes",
+    "grpcroutes",
+    "referencegrants",
+    "backendtlspolicies",
+  ],
+  "/apis/ingress.gateway.io/v1alpha1": ["gatewayroutepolicies"],
   "/apis/coordination.k8s.io/v1": ["leases"],
 };
+
+/** Names of the collections of a group of the Gateway API; undefined for another path. */
+export function readGroup(path: string): readonly string[] | undefined {
+  return isGatewayGroup(`${path}/`) ? GROUPS[path] : undefined;
+}
+
+export function isOfGatewayApi(collection: string): boolean {
+  return Object.entries(GROUPS).some(([group, names]) => isGatewayGroup(group) && names.includes(collection));
+}
+
+function isGatewayGroup(group: string): boolean {
+  return group.startsWith("/apis/gateway.networking.k8s.io/") || group.startsWith("/apis/ingress.gateway.io/");
+}
 
 /** undefined for a path that no such server has. */
 export function readCollection(path: string): KubeCollection | undefined {

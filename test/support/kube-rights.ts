@@ -1,6 +1,6 @@
 /** Permissions that Roles give to a service account, and those that were used, by the rules of the API server. */
 import type { SeenRequest } from "./kube-api.ts";
-import { readCollection } from "./kube-objects.ts";
+import { readCollection, readGroup } from "./kube-objects.ts";
 import type { Manifest } from "./kustomize.ts";
 
 interface Rule {
@@ -19,6 +19,9 @@ export interface Right {
   readonly verb: string;
 }
 
+/** Of the ClusterRole system:discovery, which no manifest of ours gives. */
+export const DISCOVERY = "discovery";
+
 export interface Rights {
   /** Every single one, as text. */
   readonly given: readonly string[];
@@ -35,6 +38,8 @@ export function readRights(
   return {
     given: rights.map(textOf),
     find(request) {
+      // Every account may look which kinds there are.
+      if (readGroup(request.path)) return DISCOVERY;
       const asked = rightAsked(request);
       const right = asked && rights.find((each) => covers(each, asked));
       return right && textOf(right);

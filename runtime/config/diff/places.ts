@@ -8,6 +8,12 @@ import { mayUse } from "../../policy/reach.ts";
 import { buildHostIndex, type HostIndex } from "../../features/routing/apply-find-route.ts";
 import { baseOf, compileMatch } from "../../features/routing/compile.ts";
 import type { RoutedRoute } from "../../features/routing/compiled.ts";
+import {
+  compileConditions,
+  conditionsText,
+  exampleRequest,
+  type MatchedRequest,
+} from "../../features/routing/conditions.ts";
 import { parseFrom } from "../../features/routing/from.ts";
 import { accepted } from "../../settings/values.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
@@ -54,7 +60,8 @@ export interface ComparedPlace {
 
 export interface Tables {
   readonly routes: readonly ComparedRoute[];
-  readonly find: (host: string, path: string) => ComparedRoute | undefined;
+  /** @param request meets the conditions of a route; without it only routes without conditions are found */
+  readonly find: (host: string, path: string, request?: MatchedRequest) => ComparedRoute | undefined;
   readonly isServed: (route: ComparedRoute) => boolean;
 }
 
@@ -67,8 +74,8 @@ export function tablesOf({ routes, mcpEnabled }: Side): Tables {
   });
   return {
     routes: compared,
-    find(host, path) {
-      const found = index.findHost(host)?.findRoute(path);
+    find(host, path, request) {
+      const found = index.findHost(host)?.findRoute(path, request);
       return found?.ok === true && serves(found.prepared, path) ? found.prepared : undefined;
     },
     isServed: ({ doc }) => doc.mcp === undefined || mcpEnabled,
@@ -100,12 +107,13 @@ function comparedRoute({ key, doc }: Side["routes"][number]): ComparedRoute {
     hostname: from.hostname,
     isWildcard: from.isWildcard,
     match,
+    conditions: compileConditions(doc),
     base: baseOf(match),
     rewrite: undefined,
     answer: undefined,
     isServer,
     decides: canonicalJson({ isServer, isMcp: doc.mcp !== undefined, rules }),
-    place: `${from.origin} ${canonicalJson({ ...match })}`,
+    place: `${from.origin} ${canonicalJson({ ...match })}${conditionsText(doc)}`,
     address:
       from.origin +
       (match.kind === "regex" ? `~${match.pattern}` : match.kind === "exact" ? match.path : baseOf(match)),
@@ -124,19 +132,21 @@ export function placesOf(before: Tables, after: Tables): readonly ComparedPlace[
     const own = next ?? old;
     if (own === undefined) continue;
     const host = hostOf(own, next === undefined ? before : after);
+    const request = exampleRequest(own.conditions);
     const paths = pathsOf(own, host, next === undefined ? before : after);
     const seen = new Set<ComparedRoute | undefined>();
     // Several wider routes of the other side may share an address of this side.
     for (const path of paths.length === 0 ? [undefined] : paths) {
       const pair = {
-        old: old ?? (path === undefined ? undefined : before.find(host, path)),
-        new: next ?? (path === undefined ? undefined : after.find(host, path)),
+        old: old ?? (path === undefined ? undefined : before.find(host, path, request)),
+        new: next ?? (path === undefined ? undefined : after.find(host, path, request)),
       };
       const other = next === undefined ? pair.new : pair.old;
       if (seen.has(other)) continue;
       seen.add(other);
       if (isAlike(pair.old, pair.new, before, after)) continue;
-      const receives = (at: string): boolean => before.find(host, at) === pair.old && after.find(host, at) === pair.new;
+      const receives = (at: string): boolean =>
+        before.find(host, at, request) === pair.old && after.find(host, at, request) === pair.new;
       const others = pair.old === undefined ? keys[0] : pair.new === undefined ? keys[1] : undefined;
       places.push({ ...pair, address: own.address, elsewhere: others?.get(own.key)?.address, host, path, receives });
     }

@@ -3,6 +3,7 @@ import type { CheckedConfig } from "../load.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 import { memberNames } from "../../settings/secret-forms.ts";
+import { conditionsText } from "../../features/routing/conditions.ts";
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
@@ -52,7 +53,7 @@ export function settingChanges(
 /** Settings that determine a route's address, its upstream, and what the upstream learns about users. */
 const LEADS = new Set(
   (
-    "from path prefix regex regex_priority_order to redirect response prefix_rewrite regex_rewrite_pattern " +
+    "from path prefix regex regex_priority_order match_methods match_headers match_query match_priority_order to redirect response prefix_rewrite regex_rewrite_pattern " +
     "regex_rewrite_substitution host_rewrite host_rewrite_header host_path_regex_rewrite_pattern " +
     "host_path_regex_rewrite_substitution preserve_host_header set_request_headers set_request_headers_secret " +
     "remove_request_headers pass_identity_headers jwt_claims_headers tls_skip_verify tls_server_name tls_custom_ca"
@@ -75,7 +76,7 @@ const OPEN = new Set([
  */
 export function leadChanges(before: Sided, after: Sided): readonly SettingChange[] {
   const place = ({ doc }: CheckedConfig["routes"][number]): string =>
-    canonicalJson([doc.from, doc.path ?? null, doc.prefix ?? null, doc.regex ?? null]);
+    canonicalJson([doc.from, doc.path ?? null, doc.prefix ?? null, doc.regex ?? null, conditionsText(doc)]);
   const old = byKey(before);
   const [wasServed, isServed] = [hostsOf(before), hostsOf(after)];
   const remaining = new Set(after.routes.map(({ key }) => key));

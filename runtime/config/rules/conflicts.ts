@@ -1,4 +1,5 @@
 /** Conflicts between routes. Validated by host, because a request names a host, not a scheme. */
+import { conditionsText } from "../../features/routing/conditions.ts";
 import { routePrecedence } from "../active-precedence.ts";
 import { crowdedPatterns, type PatternPlace, takerOf } from "../../features/routing/pattern-conflicts.ts";
 import { below, conflict, errorAt, type UnplacedProblem, quote, type Rival } from "../../settings/problem.ts";
@@ -11,6 +12,8 @@ interface Place {
   readonly base: string;
   readonly exact: boolean;
   readonly regex: string | undefined;
+  /** Text of its conditions; "" without. */
+  readonly conditions: string;
 }
 
 /** Reports routes with the same key, the same match, the same MCP resource, or an endpoint that another route takes. */
@@ -58,6 +61,9 @@ function validateReach(
   patterns: readonly PatternPlace<Place>[],
 ): void {
   const byMatch = new Map(places.map((place) => [matchOf(place), place]));
+  const conditional = new Map(
+    places.filter(({ conditions }) => conditions !== "").map((place) => [matchOf({ ...place, conditions: "" }), place]),
+  );
   const patternsByHost = Map.groupBy(patterns, ({ host }) => host);
   for (const server of servers) {
     const path = resourceOf(server).slice(server.host.length);
@@ -65,6 +71,12 @@ function validateReach(
     if (pattern) {
       const message = `takes the address ${quote(path || "/")} of the MCP server `;
       report(pattern.route, conflict(["regex"], rivalOf(server.route), message));
+    }
+    // The longest one: a shorter one is never tried, since the server's own route has no conditions.
+    const part = conditional.size === 0 ? undefined : findPlace(conditional, server.host, path);
+    if (part && (part.exact || part.base.length >= server.base.replace(/\/$/, "").length)) {
+      const message = `takes a part of the requests to ${quote(path || "/")}, the address of the MCP server `;
+      report(part.route, conflict([part.exact ? "path" : "prefix"], rivalOf(server.route), message));
     }
     if (path === server.base) continue;
     const receiver = findPlace(byMatch, server.host, path);
@@ -89,9 +101,9 @@ function newestOf(last: PatternPlace<Place>, patterns: readonly PatternPlace<Pla
 }
 
 /** Equal for routes that match the same requests. */
-function matchOf({ host, exact, base, regex }: Place): string {
+function matchOf({ host, exact, base, regex, conditions }: Place): string {
   if (regex !== undefined) return `${host} ~${regex}`;
-  return `${host} ${exact ? "=" : "^"}${base}`;
+  return `${host} ${exact ? "=" : "^"}${base}${conditions && ` ${conditions}`}`;
 }
 
 function findPlace(byMatch: ReadonlyMap<string, Place>, host: string, path: string): Place | undefined {
@@ -127,7 +139,8 @@ function placeOf(route: ReadRoute): Place | undefined {
   if (!route.from) return undefined;
   const exact = route.valid.path !== undefined;
   const base = exact ? (route.valid.path ?? "") : (route.valid.prefix ?? "").replace(/\/$/, "");
-  return { route, host: route.from.host, base, exact, regex: route.valid.regex };
+  const conditions = conditionsText(route.valid);
+  return { route, host: route.from.host, base, exact, regex: route.valid.regex, conditions };
 }
 
 function rivalOf({ slice, path }: ReadRoute): Rival {

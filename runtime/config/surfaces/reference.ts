@@ -121,6 +121,8 @@ The order of routes has no effect. Two routes with the same match are an error.
 1. **Host.** An exact host takes precedence over wildcards, a longer wildcard over a shorter one. An exact host never falls back to a wildcard.
 2. **Path.** An exact \`path\` takes precedence. Next is \`regex\`: the highest \`regex_priority_order\`, then the longest literal
    prefix, then by text. Last is the longest \`prefix\`.
+3. **Conditions.** \`match_methods\` come first, then more \`match_headers\`, then more \`match_query\`, then
+   \`match_priority_order\`. A request that meets none goes to the route without conditions, or to the next shorter path.
 
 Patterns are RE2 and match whole paths of up to 2,048 characters. A longer path gets 414 if a pattern might match.
 

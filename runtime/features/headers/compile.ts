@@ -31,6 +31,7 @@ export function compileRequestHeaders(doc: HeaderDoc, secrets: SecretSource): He
   });
   return {
     set: [...written.map(header), ...secret.map((each) => ({ ...header(each), isSecret: true as const }))],
+    add: staticHeaders(doc.add_request_headers),
     remove: new Set((doc.remove_request_headers ?? []).map((name) => name.toLowerCase())),
   };
 }
@@ -44,19 +45,23 @@ function secretHeader(name: string, value = ""): string {
 }
 
 export function compileResponseHeaders(doc: HeaderDoc, settings: SettingsOfAll): ResponseHeaderRules {
-  const own = Object.entries(doc.set_response_headers ?? {}).map(([name, value]) =>
-    setHeader(name, parseStaticValue(value)),
-  );
+  const own = staticHeaders(doc.set_response_headers);
   const ofAll = headersOfAll(settings);
   const ownNames = new Set(own.map(({ lower }) => lower));
   return {
     set: own.length === 0 ? ofAll : [...ofAll.filter(({ lower }) => !ownNames.has(lower)), ...own],
+    add: staticHeaders(doc.add_response_headers),
+    remove: (doc.remove_response_headers ?? []).map((name) => name.toLowerCase()),
     rewrite: (doc.rewrite_response_headers ?? []).map((rule) => ({
       lower: rule.header.toLowerCase(),
       prefix: rule.prefix,
       value: parseStaticValue(rule.value),
     })),
   };
+}
+
+function staticHeaders(written: Readonly<Record<string, string>> = {}): ResponseHeaderRules["set"] {
+  return Object.entries(written).map(([name, value]) => setHeader(name, parseStaticValue(value)));
 }
 
 interface SettingsOfAll {

@@ -19,6 +19,8 @@ export interface HeaderRules {
     /** From `set_request_headers_secret`: never shown. */
     readonly isSecret?: true;
   }[];
+  /** Sent next to the client's. */
+  readonly add: readonly { readonly name: string; readonly lower: string; readonly value: string }[];
   /** Lower-case names; applied after `set`. */
   readonly remove: ReadonlySet<string>;
 }
@@ -26,6 +28,10 @@ export interface HeaderRules {
 export interface ResponseHeaderRules {
   /** Global headers with the route's overrides; they replace the upstream's. */
   readonly set: readonly { readonly name: string; readonly lower: string; readonly value: string }[];
+  /** Sent next to the upstream's. */
+  readonly add: readonly { readonly name: string; readonly lower: string; readonly value: string }[];
+  /** Lower-case names of the upstream's that are dropped. */
+  readonly remove: readonly string[];
   readonly rewrite: readonly { readonly lower: string; readonly prefix: string; readonly value: string }[];
 }
 

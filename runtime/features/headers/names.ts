@@ -31,6 +31,13 @@ export function setRequestHeaderProblem(name: string): string | undefined {
   );
 }
 
+/** Problem if `add_request_headers` must not name this header: one of these has a single value. */
+export function addRequestHeaderProblem(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  if (lower === "authorization" || lower === "cookie") return 'has one value, use "set_request_headers"';
+  return setRequestHeaderProblem(name);
+}
+
 /** Problem if `remove_request_headers` must not name this header. */
 export function removeRequestHeaderProblem(name: string): string | undefined {
   const lower = name.toLowerCase();

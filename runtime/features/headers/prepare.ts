@@ -65,11 +65,13 @@ export function prepareHeaders(
       value.needs.size === 0 ? { name, lower, text: plainText(value) } : { name, lower, template: value },
     );
   }
+  for (const { name, lower, value } of requestHeaders.add)
+    if (!removed.has(lower)) setRequest.push({ name, lower, text: value });
   for (const name of removed) notFromClient.add(foldHeaderName(name));
   // Also if no identity is sent: an upstream must never see a client's claim about its identity.
   for (const name of jwtClaimsHeaders.keys()) notFromClient.add(foldHeaderName(name));
 
-  const isSet = new Set(setRequest.map(({ lower }) => lower));
+  const isSet = new Set(requestHeaders.set.map(({ lower }) => lower));
   const sends = (lower: string): boolean => !removed.has(lower) && !isSet.has(lower);
   const rewriteResponse = groupRewrites(responseHeaders.rewrite);
   const setResponse = responseHeaders.set
@@ -98,9 +100,15 @@ export function prepareHeaders(
     needsProviderTokens: setRequest.some(
       ({ template }) => template && PROVIDER_TOKENS.some((source) => template.needs.has(source)),
     ),
-    setResponse,
+    setResponse: [
+      ...setResponse,
+      ...responseHeaders.add
+        .filter(({ lower, value }) => lower !== "set-cookie" || !setsOwnCookie(value))
+        .flatMap(({ name, value }) => [name, value]),
+    ],
     setResponseNames: new Set([
       ...responseHeaders.set.map(({ lower }) => lower),
+      ...responseHeaders.remove,
       ...(scheme === "http" ? [HTTPS_ONLY_HEADER] : []),
     ]),
     addedHeaders: addedHeaders(setResponse, scheme),

@@ -29,6 +29,8 @@ export function headerRules(
   twiceNamed(Object.keys(route.set_request_headers ?? {}), "set_request_headers", report);
   secretHeaders(route, report);
   twiceNamed(Object.keys(route.set_response_headers ?? {}), "set_response_headers", report);
+  twiceNamed(Object.keys(route.add_request_headers ?? {}), "add_request_headers", report);
+  twiceNamed(Object.keys(route.add_response_headers ?? {}), "add_response_headers", report);
   const { remove_request_headers: removed = [] } = route;
   if (removed.length === 0) return authorizationRule(route, token, report);
   const set = new Set(setNames(route).map(([, name]) => name.toLowerCase()));

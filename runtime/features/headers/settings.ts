@@ -7,6 +7,7 @@
 import { quotedProblem, parseErrorOf } from "../../settings/types/checks.ts";
 import { headerValueProblem } from "../../shared/http/header-syntax.ts";
 import {
+  addRequestHeaderProblem,
   hostSourceProblem,
   removeRequestHeaderProblem,
   responseHeaderProblem,
@@ -98,6 +99,27 @@ export const headerShape = {
     unset: "none",
     annotation: "remove_request_headers",
     check: quotingName(removeRequestHeaderProblem),
+  }),
+  ...grouped(HEADERS, {
+    add_request_headers: textMap({
+      doc: "Request headers to send next to the client's. Write `$$` for a literal `$`.",
+      unset: "none",
+      annotation: "add_request_headers",
+      checkName: addRequestHeaderProblem,
+      checkValue: responseHeaderMap.checkValue,
+    }),
+    add_response_headers: textMap({
+      doc: "Response headers to send next to the upstream's. Write `$$` for a literal `$`.",
+      unset: "none",
+      annotation: "add_response_headers",
+      ...responseHeaderMap,
+    }),
+    remove_response_headers: textList({
+      doc: "Response headers of the upstream to remove.",
+      unset: "none",
+      annotation: "remove_response_headers",
+      check: quotingName(responseHeaderProblem),
+    }),
   }),
   set_response_headers: textMap({
     doc: "Static response headers, instead of those of the upstream. Write `$$` for a literal `$`.",

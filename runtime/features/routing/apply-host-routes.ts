@@ -2,7 +2,7 @@
  * The routes of one host: path → route.
  *
  * Exact path, then patterns by priority, then the longest prefix by whole segments; the order of routes in a file never
- * matters. Patterns are attached to the prefix tree at their literal prefix, so that a path is only tried against
+ * matters. Routes of one path can have conditions (conditions.ts): if none is met, the next path takes the request. Patterns are attached to the prefix tree at their literal prefix, so that a path is only tried against
  * possible matches.
  */
 import { MAX_MATCHED_PATH } from "./path-pattern.ts";
@@ -11,6 +11,7 @@ import { isOwnPath } from "./own-paths.ts";
 import { PathNode } from "./apply-path-tree.ts";
 import { createAutomata, PatternPlaces } from "./apply-patterns.ts";
 import type { RoutedRoute } from "./compiled.ts";
+import { byConditions, type MatchedRequest, meets } from "./conditions.ts";
 
 export type NoRouteReason = "no-route" | "ambiguous-path" | "path-too-long";
 
@@ -27,13 +28,16 @@ export type FoundRoute<P> =
 export interface HostTable<P> {
   /** Scheme of its public address. */
   readonly scheme: "http" | "https";
-  findRoute(path: string): FoundRoute<P>;
+  /** @param request for routes with conditions; without it only those without conditions are found */
+  findRoute(path: string, request?: MatchedRequest): FoundRoute<P>;
 }
 
 /** A route, and its prepared form after the first request. */
 interface Slot<R, P> {
   readonly route: R;
   prepared: P | undefined;
+  /** The route of the same path that is tried after this one. */
+  next: Slot<R, P> | undefined;
 }
 
 /** Kept over reloads: automata do not depend on routes. */
@@ -49,6 +53,8 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
   /** The shorter wildcard host, which takes paths without a route here. */
   readonly #wider: HostRoutes<R, P> | undefined;
   readonly scheme: "http" | "https";
+  /** Any route has conditions. */
+  #hasConditions = false;
   /** Not yet laid out. */
   #waiting: Iterator<R> | undefined;
 
@@ -69,19 +75,19 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
         this.#waiting = undefined;
         return true;
       }
-      this.#add({ route: next.value, prepared: undefined });
+      this.#add({ route: next.value, prepared: undefined, next: undefined });
       left -= layOutCost(next.value);
     }
     return false;
   }
 
-  findRoute(path: string): FoundRoute<P> {
-    const slot = this.#find(path);
+  findRoute(path: string, request?: MatchedRequest): FoundRoute<P> {
+    const slot = this.#find(path, request);
     if (slot === TOO_LONG) return { ok: false, reason: TOO_LONG };
     // "/admin;x" is "/admin" for servers that strip parameters. If the readings lead to different routes, one route's
     // policy would decide about the other's resource. An address of ours never goes to an upstream.
     const otherPaths = otherReadings(path);
-    if (otherPaths?.some((other) => isOwnPath(other) || this.#find(other) !== slot) === true)
+    if (otherPaths?.some((other) => isOwnPath(other) || this.#find(other, request) !== slot) === true)
       return { ok: false, reason: "ambiguous-path" };
     if (slot === undefined) return { ok: false, reason: "no-route" };
     return { ok: true, prepared: (slot.prepared ??= this.#prepare(slot.route)), otherPaths };
@@ -89,8 +95,14 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
 
   #add(slot: Slot<R, P>): void {
     const { match } = slot.route;
-    if (match.kind === "exact") this.#exact.set(canonical(match.path), slot);
-    else if (match.kind === "prefix") this.#nodeAt(match.prefix).prefix = slot;
+    if (slot.route.conditions !== undefined) this.#hasConditions = true;
+    if (match.kind === "exact") {
+      const path = canonical(match.path);
+      this.#exact.set(path, chain(this.#exact.get(path), slot));
+    } else if (match.kind === "prefix") {
+      const node = this.#nodeAt(match.prefix);
+      node.prefix = chain(node.prefix, slot);
+    }
     // Otherwise every matching path would start with a text that no request's path has.
     else if (match.beginning === "" || isCanonical(match.beginning)) {
       const places = (this.#nodeAt(match.beginning).patterns ??= new PatternPlaces<Slot<R, P>>(automata, byPrecedence));
@@ -106,12 +118,14 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
     return this.#paths.grow(written.slice(1, written.endsWith("/", end) ? end - 1 : end));
   }
 
-  #find(path: string): Slot<R, P> | typeof TOO_LONG | undefined {
+  #find(path: string, request: MatchedRequest | undefined): Slot<R, P> | typeof TOO_LONG | undefined {
     if (this.#waiting !== undefined) this.layOut(Number.POSITIVE_INFINITY);
-    const exact = this.#exact.size === 0 ? undefined : this.#exact.get(path);
+    const chooses = this.#hasConditions;
+    let exact = this.#exact.size === 0 ? undefined : this.#exact.get(path);
+    if (chooses) exact = choose(exact, request);
     if (exact !== undefined) return exact;
     let node = this.#paths;
-    let { prefix } = node;
+    let prefix = chooses ? choose(node.prefix, request) : node.prefix;
     let pattern: Slot<R, P> | undefined;
     let start = 1;
     for (;;) {
@@ -128,11 +142,31 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
       end = child.endIn(path, end);
       if (end === -1) break;
       node = child;
-      prefix = node.prefix ?? prefix;
+      prefix = (chooses ? choose(node.prefix, request) : node.prefix) ?? prefix;
       start = end + 1;
     }
-    return pattern ?? prefix ?? (this.#wider === undefined ? undefined : this.#wider.#find(path));
+    return pattern ?? prefix ?? (this.#wider === undefined ? undefined : this.#wider.#find(path, request));
   }
+}
+
+/** The first route of a path whose conditions the request meets. */
+function choose<R extends RoutedRoute, P>(
+  first: Slot<R, P> | undefined,
+  request: MatchedRequest | undefined,
+): Slot<R, P> | undefined {
+  let slot = first;
+  while (slot?.route.conditions !== undefined && !meets(slot.route.conditions, request)) slot = slot.next;
+  return slot;
+}
+
+/** Adds a route to those of its path. Of two with equal conditions, which validation rejects, the last one counts. */
+function chain<R extends RoutedRoute, P>(first: Slot<R, P> | undefined, slot: Slot<R, P>): Slot<R, P> {
+  if (first === undefined || byConditions(slot.route.conditions, first.route.conditions) <= 0) {
+    slot.next = slot.route.conditions === undefined ? undefined : first;
+    return slot;
+  }
+  first.next = chain(first.next, slot);
+  return first;
 }
 
 /** Cost of laying out a route, relative to one with an ordinary path. */

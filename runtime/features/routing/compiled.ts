@@ -34,9 +34,22 @@ export type RouteAnswer =
     }
   | { readonly kind: "response"; readonly status: number; readonly body: string };
 
+/** Conditions on a request besides host and path, at least one. See conditions.ts. */
+export interface MatchConditions {
+  /** Upper case; empty: every method. */
+  readonly methods: ReadonlySet<string>;
+  /** Lower-case name and exact value. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Decoded name and value. */
+  readonly query: readonly (readonly [name: string, value: string])[];
+  readonly priority: number;
+}
+
 /** Part of a route that routing uses. */
 export interface RoutedRoute extends Pick<From, "origin" | "host" | "hostname" | "isWildcard"> {
   readonly match: PathMatch;
+  /** Never with a pattern or on MCP routes. */
+  readonly conditions: MatchConditions | undefined;
   /** Prefix or exact path of the route, without trailing slash; "" for the whole host and for patterns. */
   readonly base: string;
   /** undefined: the path goes upstream unchanged. */

@@ -33,12 +33,14 @@ type Routed = Partial<RoutingDoc> & BesideRouting & { readonly parsed: ParsedRou
 /** A pattern with more instructions causes a warning: common ones have some thirty. */
 const COSTLY_PATTERN = 150;
 const REDIRECT_CODES = [301, 302, 303, 307, 308];
+/** As many as the Gateway API allows headers in one match. */
+const MAX_CONDITIONS = 16;
 /** Responses that never have a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
 const BODILESS = [204, 205, 304];
 
 /** Settings for requests to an upstream, by prefix of their names. */
 const OF_UPSTREAMS =
-  /^(to$|mcp$|http2$|timeout$|idle_timeout$|allow_websockets$|pass_identity_|preserve_host|host_|prefix_rewrite|regex_rewrite|[a-z]+_request_headers|rewrite_response_|tls_|load_balancing|maglev_|health_checks|healthy_|outlier_|circuit_breaker_)/;
+  /^(to$|mcp$|http2$|timeout$|idle_timeout$|allow_websockets$|pass_identity_|preserve_host|host_|prefix_rewrite|regex_rewrite|[a-z]+_request_headers|(?:add|remove|rewrite)_response_|tls_|load_balancing|maglev_|health_checks|healthy_|outlier_|circuit_breaker_)/;
 
 /**
  * Rules across several settings.
@@ -49,6 +51,7 @@ const OF_UPSTREAMS =
  */
 export function routingRules(route: Routed, wrote: Wrote, names: readonly string[], report: Report): void {
   patternRules(route, wrote, report);
+  conditionRules(route, wrote, report);
   rewriteRules(route, wrote, report);
   answerRules(wrote, names, route.parsed.isFederated, report);
   if (route.redirect) redirectRules(route, route.redirect, report);
@@ -72,6 +75,22 @@ function patternRules(route: Routed, wrote: Wrote, report: Report): void {
   } else if (wrote("regex_priority_order")) {
     report(errorAt(["regex_priority_order"], 'requires "regex"'));
   }
+}
+
+const CONDITIONS = ["match_methods", "match_headers", "match_query"] as const;
+
+function conditionRules(route: Routed, wrote: Wrote, report: Report): void {
+  const written = CONDITIONS.filter((name) => wrote(name));
+  for (const name of written) {
+    if (wrote("regex")) report(errorAt([name], 'cannot be combined with "regex"'));
+    if (route.mcp)
+      report(errorAt([name], 'cannot be combined with "mcp", whose address takes the messages of all clients'));
+    const conditions = Object.keys(route[name] ?? {}).length;
+    if (conditions > MAX_CONDITIONS)
+      report(errorAt([name], `has ${conditions} conditions, must have at most ${MAX_CONDITIONS}`));
+  }
+  if (wrote("match_priority_order") && written.length === 0)
+    report(errorAt(["match_priority_order"], `requires "${CONDITIONS.join('", "')}"`));
 }
 
 /** Legal and bounded, but untrusted clients choose the paths. */

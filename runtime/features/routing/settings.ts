@@ -4,6 +4,8 @@
  */
 import { quotedProblem, readable, parseErrorOf } from "../../settings/types/checks.ts";
 import { block } from "../../settings/types/block.ts";
+import { textList } from "../../settings/types/list.ts";
+import { textMap } from "../../settings/types/map.ts";
 import { choice, count, flag, text, url } from "../../settings/types/scalar.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { parseFrom } from "./from.ts";
@@ -12,6 +14,7 @@ import { checkPathSubstitution, pathTextProblem } from "./path-rewrite.ts";
 import { parsePattern } from "../../shared/re2.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { parseRoutePath } from "../../settings/values.ts";
+import { headerValueProblem, isHeaderName } from "../../shared/http/header-syntax.ts";
 
 /** A path that is written unchanged into requests or redirects. */
 function sentPathProblem(value: string): string | undefined {
@@ -32,6 +35,14 @@ function redirectPathProblem(value: string): string | undefined {
   );
 }
 
+/** Credentials would be readable in the configuration; Host is matched by `from`. */
+const NOT_MATCHED = ["host", "authorization", "proxy-authorization", "cookie"];
+
+function matchHeaderProblem(name: string): string | undefined {
+  if (!isHeaderName(name)) return "is not a header name";
+  return NOT_MATCHED.includes(name.toLowerCase()) ? "cannot be matched" : undefined;
+}
+
 export const routingShape = {
   regex: text({
     doc: "RE2 regular expression for the whole path, before every `prefix`. Not with `prefix` or `path`, and not on MCP routes.",
@@ -44,6 +55,27 @@ export const routingShape = {
   }),
   regex_priority_order: count({
     doc: "Priority between matching `regex` routes of a host: the highest number wins.",
+    default: 0,
+    min: 0,
+    max: 1_000_000,
+  }),
+  match_methods: textList({
+    doc: "HTTP methods to match. Not with `regex` or `mcp`.",
+    unset: "every method",
+    check: (value) => quotedProblem(value, /^[A-Z]{1,32}$/.test(value) ? undefined : "must be a method in capitals"),
+  }),
+  match_headers: textMap({
+    doc: "Request headers that must have these values. Not with `regex` or `mcp`.",
+    unset: "none",
+    checkName: matchHeaderProblem,
+    checkValue: headerValueProblem,
+  }),
+  match_query: textMap({
+    doc: "Query parameters that must have these values. Not with `regex` or `mcp`.",
+    unset: "none",
+  }),
+  match_priority_order: count({
+    doc: "Priority between equally many conditions: the highest number wins.",
     default: 0,
     min: 0,
     max: 1_000_000,

@@ -13,18 +13,17 @@ import type { Closable, Clock } from "../../shared/clock.ts";
 import { sealSecret } from "../../terraform/resource/seal.ts";
 import { type Backoff, createBackoff } from "../../shared/backoff.ts";
 import { type ClusterView, type ClusterViewOptions, createClusterView } from "./cluster-view.ts";
-import { createEventWriter, type EventWriter } from "./events.ts";
 import { type KubeClient, missingRight } from "./kube-client.ts";
 import { type SliceProblem, wholeNamespaces } from "../translate/assign.ts";
-import { createLeftAloneLog, type LeftAloneLog, whyLeftAlone } from "../translate/left-alone.ts";
 import { messageWithPath } from "../../settings/problem.ts";
-import { keyOf, type KubeObjects, type LoadBalancerAddress } from "../translate/objects.ts";
+import type { LoadBalancerAddress } from "../translate/objects.ts";
 import type { DraftProblem } from "../translate/ingress-problem.ts";
 import { type SlicePublisher, sliceTexts } from "./publisher.ts";
 import { renderSlices } from "../render.ts";
 import { createSeals, type Seals } from "./seals.ts";
 import { DEFAULT_OWNER, ownerOf } from "../translate/slices.ts";
-import { addressesOfService, clearStatus, writeStatus } from "./status.ts";
+import { addressesOfService } from "./status.ts";
+import { createReport } from "./report.ts";
 import { translate, type TranslateOptions, type Translation } from "../translate/translate.ts";
 
 export interface ControllerOptions {
@@ -33,7 +32,10 @@ export interface ControllerOptions {
   readonly translate: Omit<TranslateOptions, "seal" | "refused" | "pairs" | "nowMs">;
   /** Key for sealing secrets; read from the publisher when absent. */
   readonly sealKey?: string | undefined;
-  readonly view?: Pick<ClusterViewOptions, "namespaces" | "addressService" | "reflector" | "patienceMs">;
+  readonly view?: Pick<
+    ClusterViewOptions,
+    "namespaces" | "addressService" | "reflector" | "patienceMs" | "discoveryMs"
+  >;
   /**
    * Addresses for the status of served Ingresses, unless `view.addressService` provides them. Undefined: no status is
    * written.
@@ -74,8 +76,7 @@ interface Published {
 export class Controller implements Closable {
   readonly #options: ControllerOptions;
   readonly #backoff: Backoff;
-  readonly #events: EventWriter;
-  readonly #leftAlone: LeftAloneLog;
+  readonly #report: ReturnType<typeof createReport>;
   readonly #seals: Seals;
   readonly #stop = new AbortController();
   /** Result of the last complete publication, and the problems that the gateway reported. */
@@ -93,8 +94,7 @@ export class Controller implements Closable {
     const owner = options.translate.owner ?? DEFAULT_OWNER;
     this.#options = options;
     this.#backoff = options.backoff ?? createBackoff({ firstMs: 1_000, mostMs: 60_000 });
-    this.#events = createEventWriter({ client, clock, log });
-    this.#leftAlone = createLeftAloneLog(log);
+    this.#report = createReport({ client, clock, log, isStopped: () => this.#stop.signal.aborted });
     this.#seals = createSeals((key, value, { namespace }) => sealSecret(key, value, ownerOf(owner, namespace)));
     this.#view = createClusterView({ ...options.view, client, onChange: () => this.wake(), clock, log });
     this.#resync = setInterval(() => this.wake({ republish: true }), options.resyncMs ?? RESYNC_MS).unref();
@@ -169,12 +169,19 @@ export class Controller implements Closable {
     if (!objects) return { outcome: "waiting" };
     const { clock, isLeader, publisher, sealKey } = this.#options;
     const seal = this.#seals.begin(this.#view.hasSecrets() ? (sealKey ?? (await publisher.sealKey())) : undefined);
-    const about = { ...this.#options.translate, ...(seal && { seal }), pairs: this.#pairs, nowMs: clock.now() };
+    const about = {
+      ...this.#options.translate,
+      addresses: this.#addresses() ?? [],
+      ...(seal && { seal }),
+      pairs: this.#pairs,
+      nowMs: clock.now(),
+    };
     const translated = (refused: ReadonlyMap<string, readonly DraftProblem[]>): Promise<Translation> =>
       translate(objects, { ...about, refused });
     const desired = await translated(new Map());
     // The first read of newly named objects schedules another round.
-    if (this.#view.follow({ secrets: desired.secrets, endpoints: desired.usesEndpoints })) {
+    const { secrets, configMaps, usesEndpoints: endpoints, needsNamespaces } = desired;
+    if (this.#view.follow({ secrets, configMaps, endpoints, namespaces: needsNamespaces })) {
       return { outcome: "following", translation: desired };
     }
     this.#seals.end();
@@ -187,7 +194,7 @@ export class Controller implements Closable {
       : this.#lastPublished && this.#lastPublished.refused.size > 0
         ? withWaiting(await translated(this.#lastPublished.refused), this.#lastPublished.waiting)
         : withWaiting(desired, this.#lastPublished?.waiting);
-    const unwritten = await this.#report(objects, translation);
+    const unwritten = await this.#report(objects, translation, this.#addresses());
     const outcome = isNew ? "published" : "unchanged";
     return { outcome, translation, ...(unwritten !== undefined && { unwritten }) };
   }
@@ -233,41 +240,9 @@ export class Controller implements Closable {
     }
   }
 
-  /**
-   * Writes status and events; failed writes are repeated in a later round. @returns the error because of which a status was
-   * not written
-   */
-  async #report(objects: KubeObjects, translation: Translation): Promise<unknown> {
-    const byKey = new Map(objects.ingresses.map((ingress) => [keyOf(ingress), ingress]));
-    const problemsByKey = Map.groupBy(translation.problems, ({ namespace, name }) => `${namespace}/${name}`);
-    const { client, view } = this.#options;
-    const addresses =
-      view?.addressService === undefined ? this.#options.addresses : addressesOfService(this.#view.addressService());
-    let failure: unknown;
-    for (const { key, served } of translation.ingresses) {
-      const ingress = byKey.get(key);
-      if (!ingress || this.#stop.signal.aborted) continue;
-      await this.#events.tell(ingress, problemsByKey.get(key) ?? [], served);
-      if (!addresses) continue;
-      try {
-        await writeStatus(client, ingress, served ? addresses : []);
-      } catch (error) {
-        failure ??= error;
-      }
-    }
-    this.#leftAlone.tell(translation.foreign);
-    for (const foreign of translation.foreign) {
-      const problem = whyLeftAlone(foreign);
-      if (problem) await this.#events.tell(foreign.ingress, [problem], false);
-      if (!addresses) continue;
-      try {
-        await clearStatus(client, foreign.ingress);
-      } catch (error) {
-        failure ??= error;
-      }
-    }
-    this.#events.keepOnly(new Set(objects.ingresses.map(({ metadata }) => metadata.uid ?? "")));
-    return failure;
+  #addresses(): readonly LoadBalancerAddress[] | undefined {
+    if (this.#options.view?.addressService === undefined) return this.#options.addresses;
+    return addressesOfService(this.#view.addressService());
   }
 
   async #pause(ms: number): Promise<void> {

@@ -14,7 +14,7 @@ import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable, Clock } from "../../shared/clock.ts";
 import { collectionPath, isStatus, type KubeClient, objectPath } from "./kube-client.ts";
-import type { KubeObject } from "../translate/objects.ts";
+import type { KubeObject } from "../kube-object.ts";
 
 export interface ElectionOptions {
   readonly client: KubeClient;

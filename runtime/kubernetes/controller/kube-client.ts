@@ -1,5 +1,6 @@
 /** Requests of the controller to an API server, and their errors. Values are plain JSON, as in manifests. */
 import { GatewayError } from "../../shared/errors.ts";
+import { GATEWAY_GROUP, POLICY_GROUP } from "../translate/gateway-api/objects.ts";
 
 export interface KubeRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -70,7 +71,9 @@ const VERBS = { POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" 
  */
 export function rightAsked({ method, path, query }: Pick<KubeRequest, "method" | "path" | "query">): string {
   const [, resource = "other", name, part] =
-    /^\/(?:api|apis\/[^/]+)\/v1\/(?:namespaces\/[^/]+\/)?([a-z]+)(?:\/([^/]+)(?:\/([a-z]+))?)?$/.exec(path) ?? [];
+    /^\/(?:api|apis\/[^/]+)\/v1(?:alpha1)?\/(?:namespaces\/[^/]+\/)?([a-z]+)(?:\/([^/]+)(?:\/([a-z]+))?)?$/.exec(
+      path,
+    ) ?? [];
   const reading = name !== undefined ? "get" : query?.["watch"] === "true" ? "watch" : "list";
   const verb = method === "GET" ? reading : VERBS[method];
   return `${verb} ${resource}${part === undefined ? "" : `/${part}`}`;
@@ -80,6 +83,8 @@ export function isStatus(error: unknown, status: number): boolean {
   return error instanceof KubeError && error.status === status;
 }
 
+const GATEWAY_API = `/apis/${GATEWAY_GROUP}/v1`;
+
 /** API paths of the resources that the controller reads and writes. */
 export const PATHS = {
   ingresses: { api: "/apis/networking.k8s.io/v1", name: "ingresses" },
@@ -87,10 +92,20 @@ export const PATHS = {
   secrets: { api: "/api/v1", name: "secrets" },
   events: { api: "/api/v1", name: "events" },
   endpointSlices: { api: "/apis/discovery.k8s.io/v1", name: "endpointslices" },
+  configMaps: { api: "/api/v1", name: "configmaps" },
+  httpRoutes: { api: GATEWAY_API, name: "httproutes" },
+  grpcRoutes: { api: GATEWAY_API, name: "grpcroutes" },
+  gateways: { api: GATEWAY_API, name: "gateways" },
+  backendTlsPolicies: { api: GATEWAY_API, name: "backendtlspolicies" },
+  referenceGrants: { api: GATEWAY_API, name: "referencegrants" },
+  routePolicies: { api: `/apis/${POLICY_GROUP}/v1alpha1`, name: "gatewayroutepolicies" },
   leases: { api: "/apis/coordination.k8s.io/v1", name: "leases" },
 } as const;
 
+/** Collections without namespaces. */
 export const INGRESS_CLASSES_PATH = "/apis/networking.k8s.io/v1/ingressclasses";
+export const GATEWAY_CLASSES_PATH: string = `${GATEWAY_API}/gatewayclasses`;
+export const NAMESPACES_PATH = "/api/v1/namespaces";
 
 /** Path of a collection, in one namespace or in all. */
 export function collectionPath(resource: keyof typeof PATHS, namespace?: string): string {

@@ -14,7 +14,8 @@ import type { Log } from "../../shared/log.ts";
 import { type Backoff, createBackoff } from "../../shared/backoff.ts";
 import { isStatus, type KubeClient, KubeError, missingRight, SilentWatch } from "./kube-client.ts";
 import { withoutManagers } from "./status.ts";
-import { keyOf, type KubeObject } from "../translate/objects.ts";
+import { keyOf } from "../translate/objects.ts";
+import type { KubeObject } from "../kube-object.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
 export interface ReflectorOptions {

@@ -1,16 +1,12 @@
-/** The status of Ingresses: the addresses at which the gateway serves them. */
+/** The status of Ingresses (the addresses at which the gateway serves them) and of objects of the Gateway API. */
 import { isIP } from "node:net";
 
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
-import { isStatus, type KubeClient, objectPath } from "./kube-client.ts";
-import {
-  type Ingress,
-  type KubeObject,
-  type LoadBalancerAddress,
-  namespaceOf,
-  type Service,
-} from "../translate/objects.ts";
+import { GATEWAY_CLASSES_PATH, isStatus, type KubeClient, objectPath } from "./kube-client.ts";
+import type { ObjectStatus } from "../translate/gateway-api/status-parts.ts";
+import { type Ingress, type LoadBalancerAddress, namespaceOf, type Service } from "../translate/objects.ts";
+import type { KubeObject } from "../kube-object.ts";
 
 /** Another client may write between our read and our write; each round at least one of them succeeds. */
 const MAX_TRIES = 5;
@@ -51,10 +47,55 @@ export async function writeStatus(
   addresses: readonly LoadBalancerAddress[],
 ): Promise<void> {
   const path = objectPath("ingresses", namespaceOf(ingress), ingress.metadata.name);
-  let current = ingress;
-  for (let tries = 1; !isSame(current, addresses); tries++) {
+  await putStatus<Ingress>(client, path, ingress, (current) => {
+    if (isSame(current, addresses)) return undefined;
     const status = { ...current.status, loadBalancer: addresses.length === 0 ? {} : { ingress: addresses } };
-    const body = { ...current, apiVersion: "networking.k8s.io/v1", kind: "Ingress", status };
+    return { ...current, apiVersion: "networking.k8s.io/v1", kind: "Ingress", status };
+  });
+}
+
+const GATEWAY_API_VERSION = "gateway.networking.k8s.io/v1";
+const STATUS_KINDS = {
+  gatewayClasses: { apiVersion: GATEWAY_API_VERSION, kind: "GatewayClass" },
+  gateways: { apiVersion: GATEWAY_API_VERSION, kind: "Gateway" },
+  httpRoutes: { apiVersion: GATEWAY_API_VERSION, kind: "HTTPRoute" },
+  grpcRoutes: { apiVersion: GATEWAY_API_VERSION, kind: "GRPCRoute" },
+  backendTlsPolicies: { apiVersion: GATEWAY_API_VERSION, kind: "BackendTLSPolicy" },
+  routePolicies: { apiVersion: "ingress.gateway.io/v1alpha1", kind: "GatewayRoutePolicy" },
+} as const;
+
+/**
+ * Writes the status of an object of the Gateway API, if it changes. A newer version of the object is left to the next
+ * round, which reads it.
+ *
+ * @throws as `writeStatus`
+ */
+export async function writeObjectStatus(client: KubeClient, status: ObjectStatus, nowMs: number): Promise<void> {
+  const { resource, object } = status;
+  const { name } = object.metadata;
+  const path =
+    resource === "gatewayClasses"
+      ? `${GATEWAY_CLASSES_PATH}/${encodeURIComponent(name)}`
+      : objectPath(resource, namespaceOf(object), name);
+  const at = new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z");
+  await putStatus<KubeObject & { readonly status?: unknown }>(client, path, object, (current) => {
+    if (current.metadata.generation !== object.metadata.generation) return undefined;
+    const next = status.next(current.status, at);
+    return next === current.status ? undefined : { ...current, ...STATUS_KINDS[resource], status: next };
+  });
+}
+
+/** @param next the object with its new status; undefined if nothing changes */
+async function putStatus<T extends KubeObject>(
+  client: KubeClient,
+  path: string,
+  object: T,
+  next: (current: T) => object | undefined,
+): Promise<void> {
+  let current = object;
+  for (let tries = 1; ; tries++) {
+    const body = next(current);
+    if (body === undefined) return;
     try {
       await client.request({ method: "PUT", path: `${path}/status`, query: { fieldManager: FIELD_MANAGER }, body });
       return;
@@ -62,12 +103,12 @@ export async function writeStatus(
       if (isStatus(error, 404)) return;
       if (!isStatus(error, 409) || tries === MAX_TRIES) throw error;
     }
-    const latest = await client.request<Ingress>({ method: "GET", path }).catch((error: unknown) => {
+    const latest = await client.request<T>({ method: "GET", path }).catch((error: unknown) => {
       if (isStatus(error, 404)) return undefined;
       throw error;
     });
     // Deleted, or deleted and created again: a new one is handled separately.
-    if (!latest || latest.metadata.uid !== ingress.metadata.uid) return;
+    if (!latest || latest.metadata.uid !== object.metadata.uid) return;
     current = latest;
   }
 }

@@ -25,7 +25,13 @@ export interface ClusterServices {
 }
 
 export type UpstreamReading =
-  | { readonly ok: true; readonly to: readonly string[]; readonly warnings: readonly DraftProblem[] }
+  | {
+      readonly ok: true;
+      readonly to: readonly string[];
+      readonly warnings: readonly DraftProblem[];
+      /** Endpoints are read, because they were requested or because the Service has no address of its own. */
+      readonly usesEndpoints: boolean;
+    }
   | { readonly ok: false; readonly problem: DraftProblem };
 
 /** @param path of the backend in the Ingress, for messages */
@@ -65,21 +71,24 @@ export function readUpstream(
   }
   if (isExternal) {
     const external = readExternalName(service, { services, clusterDomain: options.clusterDomain });
-    if (external.ok) return { ok: true, to: [address(scheme, external.host, number)], warnings: [] };
+    if (external.ok)
+      return { ok: true, to: [address(scheme, external.host, number)], warnings: [], usesEndpoints: false };
     return refuse("service.name", `is Service ${key}, ${external.state}`);
   }
   const own = address(scheme, `${requested.name}.${options.namespace}.svc.${options.clusterDomain}`, number);
-  if (options.viaService) return { ok: true, to: [own], warnings: [] };
+  // The name of a headless Service leads to its pods, which can have other ports.
+  const isHeadless = service.spec?.clusterIP === "None";
+  if (options.viaService && !isHeadless) return { ok: true, to: [own], warnings: [], usesEndpoints: false };
   const ready = readyEndpoints(endpointSlices.get(key) ?? [], found?.name);
   const to = ready.length > MAX_UPSTREAMS ? [] : ready.map((each) => address(scheme, each.host, each.port));
-  if (to.length > 0) return { ok: true, to, warnings: [] };
+  if (to.length > 0) return { ok: true, to, warnings: [], usesEndpoints: true };
   // Requests fail at the Service just as with no upstream at all, and the route stays unchanged.
   const state =
     ready.length === 0
       ? "has no ready endpoints: requests go to the Service's address"
       : `has ${ready.length} ready endpoints: above ${MAX_UPSTREAMS} the Service balances`;
   const warnings = [ingressWarning({ path: `${path}.service.name` }, `is ${quote(requested.name)}, which ${state}`)];
-  return { ok: true, to: [own], warnings };
+  return { ok: true, to: [own], warnings, usesEndpoints: true };
 }
 
 type ServicePort = NonNullable<NonNullable<Service["spec"]>["ports"]>[number];

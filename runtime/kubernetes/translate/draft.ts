@@ -23,7 +23,7 @@ export interface DraftRoute {
 }
 
 export interface IngressDraft {
-  /** "namespace/name". */
+  /** "namespace/name"; of routes of the Gateway API "namespace/name (HTTPRoute)". */
   readonly key: string;
   readonly namespace: string;
   /** Every host that it names → its location in the Ingress. */
@@ -42,6 +42,8 @@ export interface IngressDraft {
   readonly secrets: readonly string[];
   readonly tls: readonly TlsEntry[];
   readonly usesEndpoints: boolean;
+  /** Annotation → GatewayRoutePolicy ("namespace/name") that has it; absent for an Ingress. */
+  readonly policies?: ReadonlyMap<string, string>;
 }
 
 export interface DraftContext extends ClusterServices {
@@ -70,21 +72,21 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
   const rules = readRules(ingress, { pathRegex: reading.pathRegex && takesRegex });
   problems.push(...rules.problems);
 
-  const { routes, bytes, problems: placeProblems } = draftRoutes(ingress, rules.places, reading, context);
-  problems.push(...placeProblems);
+  const drafted = draftRoutes(ingress, rules.places, reading, context);
+  problems.push(...drafted.problems);
   return {
     key,
     namespace,
     hosts: rules.hosts,
     isSolver: false,
-    routes,
-    bytes,
+    routes: drafted.routes,
+    bytes: drafted.bytes,
     annotations: reading.places,
     problems,
     partial: missing.length > 0,
     secrets: [...reading.secrets.values()].map((name) => `${namespace}/${name}`),
     tls: readTls(ingress, rules.hosts),
-    usesEndpoints: !reading.viaService,
+    usesEndpoints: drafted.usesEndpoints,
   };
 }
 
@@ -98,7 +100,7 @@ function draftSolver(ingress: Ingress, solver: SolverReading, context: DraftCont
 }
 
 /** A draft without content. */
-function emptyDraft(key: string, namespace: string): IngressDraft {
+export function emptyDraft(key: string, namespace: string): IngressDraft {
   const none = new Map<string, string>();
   const nothing = { hosts: none, routes: [], bytes: 0, annotations: none, secrets: [], tls: [], problems: [] };
   return { key, namespace, ...nothing, isSolver: false, partial: false, usesEndpoints: false };
@@ -112,14 +114,15 @@ function draftRoutes(
     readonly settings: Readonly<Record<string, unknown>>;
   },
   context: DraftContext,
-): Pick<IngressDraft, "routes" | "bytes" | "problems"> {
+): Pick<IngressDraft, "routes" | "bytes" | "problems" | "usesEndpoints"> {
   const namespace = namespaceOf(ingress);
   const routes = new Map<string, DraftRoute>();
   const problems: DraftProblem[] = [];
   const settingsBytes = bytesOf(reading.settings);
   // An Ingress must have a backend; that of a federated route is its members.
-  const federated = isFederated(valueAt(reading.settings, ["mcp", "server"]) as FederatedDoc | undefined);
+  const federated = hasMembers(reading.settings);
   let bytes = 0;
+  let usesEndpoints = !reading.viaService;
   for (const place of places) {
     // It is rejected as a whole. Endpoints are repeated on each route: all of them could exceed this process's memory.
     if (bytes > MAX_SLICE_BYTES) break;
@@ -137,6 +140,7 @@ function draftRoutes(
       continue;
     }
     problems.push(...upstream.warnings);
+    usesEndpoints ||= upstream.usesEndpoints;
     const { kind, path } = place.match;
     const name = routeName({ namespace, ingress: ingress.metadata.name, host: place.host, path, kind });
     if (routes.has(name))
@@ -150,10 +154,15 @@ function draftRoutes(
     routes.set(name, { name, doc, place });
     bytes += settingsBytes + bytesOf([name, doc.from, upstream.to, path]);
   }
-  return { routes: [...routes.values()], bytes, problems };
+  return { routes: [...routes.values()], bytes, problems, usesEndpoints };
 }
 
-const NO_UPSTREAM: UpstreamReading = { ok: true, to: [], warnings: [] };
+const NO_UPSTREAM: UpstreamReading = { ok: true, to: [], warnings: [], usesEndpoints: false };
+
+/** Its members are its backends. */
+export function hasMembers(settings: Readonly<Record<string, unknown>>): boolean {
+  return isFederated(valueAt(settings, ["mcp", "server"]) as FederatedDoc | undefined);
+}
 
 function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce((found, name) => (isRecord(found) ? found[name] : undefined), value);

@@ -11,6 +11,10 @@ export interface IngressProblem {
   readonly path?: string;
   /** State, then what is expected, as in problems of configuration files. Never contains a secret. */
   readonly message: string;
+  /** GatewayRoutePolicy ("namespace/name") that has the annotation as a setting. */
+  readonly policy?: string;
+  /** Reason of the status of a route, if not "UnsupportedValue". */
+  readonly reason?: string;
   /** Only the certificate for this host ("*": all of them) is rejected by the gateway. */
   readonly certificateOf?: string;
 }
@@ -26,13 +30,26 @@ export function ingressWarning(place: Pick<DraftProblem, "annotation" | "path">,
   return { severity: "warning", ...place, message };
 }
 
+/** True for the key of a route of the Gateway API. */
+export function isRouteKey(key: string): boolean {
+  return key.endsWith(")");
+}
+
+/** "shop/web" → "Ingress shop/web", "shop/web (HTTPRoute)" → "HTTPRoute shop/web". */
+export function objectLabel(key: string): string {
+  const [, name = key, kind = "Ingress"] = /^(.+) \((\w+)\)$/.exec(key) ?? [];
+  return `${kind} ${name}`;
+}
+
 /** `Ingress shop/web: error: annotation "ingress.gateway.io/timeout" is "30", must be …`. */
 export function formatIngressProblem(problem: IngressProblem): string {
-  return `Ingress ${problem.namespace}/${problem.name}: ${problem.severity}: ${problemText(problem)}`;
+  return `${objectLabel(`${problem.namespace}/${problem.name}`)}: ${problem.severity}: ${problemText(problem)}`;
 }
 
 /** Without the object's name and the severity, which an Event has as fields. */
-export function problemText({ annotation, path, message }: DraftProblem): string {
+export function problemText({ annotation, path, message, policy }: DraftProblem): string {
+  if (annotation !== undefined && policy !== undefined)
+    return `setting "${annotation}" of GatewayRoutePolicy ${policy} ${message}`;
   if (annotation !== undefined) return `annotation "${ANNOTATION_PREFIX}${annotation}" ${message}`;
   return path === undefined ? message : `"${path}" ${message}`;
 }

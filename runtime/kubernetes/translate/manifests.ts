@@ -7,7 +7,17 @@
 import { isMap, isScalar, parseAllDocuments } from "yaml";
 
 import { describe } from "../../settings/problem.ts";
-import type { EndpointSlice, Ingress, IngressClass, KubeObject, KubeObjects, Secret, Service } from "./objects.ts";
+import type { EndpointSlice, Ingress, IngressClass, KubeObjects, Secret, Service } from "./objects.ts";
+import type { KubeObject } from "../kube-object.ts";
+import type {
+  BackendTlsPolicy,
+  ConfigMap,
+  GatewayObject,
+  GatewayClass,
+  GatewayRoute,
+  GatewayRoutePolicy,
+  ReferenceGrant,
+} from "./gateway-api/objects.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
 export interface ManifestSource {
@@ -29,16 +39,35 @@ const KINDS = {
   Service: { version: "v1", list: "services" },
   EndpointSlice: { version: "discovery.k8s.io/v1", list: "endpointSlices" },
   Secret: { version: "v1", list: "secrets" },
+  Namespace: { version: "v1", list: "namespaces" },
+  ConfigMap: { version: "v1", list: "configMaps" },
+  GatewayClass: { version: "gateway.networking.k8s.io/v1", list: "gatewayClasses" },
+  Gateway: { version: "gateway.networking.k8s.io/v1", list: "gateways" },
+  HTTPRoute: { version: "gateway.networking.k8s.io/v1", list: "httpRoutes" },
+  GRPCRoute: { version: "gateway.networking.k8s.io/v1", list: "grpcRoutes" },
+  BackendTLSPolicy: { version: "gateway.networking.k8s.io/v1", list: "backendTlsPolicies" },
+  ReferenceGrant: { version: "gateway.networking.k8s.io/v1", list: "referenceGrants" },
+  GatewayRoutePolicy: { version: "ingress.gateway.io/v1alpha1", list: "routePolicies" },
 } as const;
 
 export function readManifests(sources: readonly ManifestSource[]): ManifestOutcome {
   const problems: string[] = [];
-  const ingresses: Ingress[] = [];
-  const ingressClasses: IngressClass[] = [];
-  const services: Service[] = [];
-  const endpointSlices: EndpointSlice[] = [];
-  const secrets: Secret[] = [];
-  const lists = { ingresses, ingressClasses, services, endpointSlices, secrets };
+  const lists = {
+    ingresses: [] as Ingress[],
+    ingressClasses: [] as IngressClass[],
+    services: [] as Service[],
+    endpointSlices: [] as EndpointSlice[],
+    secrets: [] as Secret[],
+    namespaces: [] as KubeObject[],
+    configMaps: [] as ConfigMap[],
+    gatewayClasses: [] as GatewayClass[],
+    gateways: [] as GatewayObject[],
+    httpRoutes: [] as GatewayRoute[],
+    grpcRoutes: [] as GatewayRoute[],
+    backendTlsPolicies: [] as BackendTlsPolicy[],
+    referenceGrants: [] as ReferenceGrant[],
+    routePolicies: [] as GatewayRoutePolicy[],
+  };
   const seen = new Map<string, string>();
 
   for (const { file, text } of sources) {
@@ -62,7 +91,8 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
         );
     }
   }
-  return { objects: lists, problems };
+  const { ingresses, ingressClasses, services, endpointSlices, secrets, ...gatewayApi } = lists;
+  return { objects: { ingresses, ingressClasses, services, endpointSlices, secrets, gatewayApi }, problems };
 
   function read(toJs: () => unknown, location: string): unknown {
     try {

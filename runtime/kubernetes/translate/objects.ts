@@ -4,26 +4,8 @@
  * Own types instead of the client library's classes: translating needs no client, and manifests in files are plain JSON
  * values. All members that an object may lack are optional, since no API server has validated files.
  */
-
-export interface ObjectMeta {
-  readonly name: string;
-  readonly namespace?: string;
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly generation?: number;
-  /** RFC 3339. */
-  readonly creationTimestamp?: string;
-  readonly deletionTimestamp?: string;
-  readonly annotations?: Readonly<Record<string, unknown>>;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly managedFields?: unknown;
-}
-
-export interface KubeObject {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly metadata: ObjectMeta;
-}
+import type { KubeObject } from "../kube-object.ts";
+import type { GatewayApiObjects } from "./gateway-api/objects.ts";
 
 export interface IngressBackend {
   readonly service?: { readonly name: string; readonly port?: { readonly name?: string; readonly number?: number } };
@@ -64,8 +46,15 @@ export interface IngressClass extends KubeObject {
 export interface Service extends KubeObject {
   readonly spec?: {
     readonly type?: string;
+    /** "None": headless. */
+    readonly clusterIP?: string;
     readonly externalName?: string;
-    readonly ports?: readonly { readonly name?: string; readonly port: number; readonly protocol?: string }[];
+    readonly ports?: readonly {
+      readonly name?: string;
+      readonly port: number;
+      readonly protocol?: string;
+      readonly appProtocol?: string;
+    }[];
   };
   readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly LoadBalancerAddress[] } };
 }
@@ -95,6 +84,8 @@ export interface KubeObjects {
   readonly services: readonly Service[];
   readonly endpointSlices: readonly EndpointSlice[];
   readonly secrets: readonly Secret[];
+  /** Absent where it is not installed. */
+  readonly gatewayApi?: GatewayApiObjects;
 }
 
 /** "namespace/name", the key of objects, also in messages. */
@@ -124,4 +115,19 @@ export function isObjectName(text: unknown): text is string {
 /** RFC 1123 label: without a dot, so that "<namespace>.<name>" is unambiguous. */
 export function isNamespace(text: unknown): text is string {
   return typeof text === "string" && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
+}
+
+/** Oldest first; at the same age by namespace, then by name. */
+export function byAge(a: KubeObject, b: KubeObject): number {
+  const [one, other] = [ageOf(a), ageOf(b)];
+  // Both without an age: Infinity minus Infinity is NaN.
+  if (one !== other) return one - other;
+  const [namespace, another] = [namespaceOf(a), namespaceOf(b)];
+  if (namespace !== another) return namespace < another ? -1 : 1;
+  return a.metadata.name < b.metadata.name ? -1 : Number(a.metadata.name > b.metadata.name);
+}
+
+function ageOf({ metadata }: KubeObject): number {
+  const at = Date.parse(metadata.creationTimestamp ?? "");
+  return Number.isNaN(at) ? Number.POSITIVE_INFINITY : at;
 }

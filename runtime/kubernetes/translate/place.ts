@@ -2,7 +2,7 @@
 import { annotationFields } from "../../config/surfaces/annotations.ts";
 import { type UnplacedProblem, formatPath, type ValuePath } from "../../settings/problem.ts";
 import type { DraftRoute, IngressDraft } from "./draft.ts";
-import type { DraftProblem } from "./ingress-problem.ts";
+import { type DraftProblem, objectLabel } from "./ingress-problem.ts";
 
 /** A route with its Ingress. */
 export interface Drafted {
@@ -21,7 +21,15 @@ export function draftProblemOf(
   const { draft, route } = found;
   const below = formatPath(problem.path.slice(2));
   const message = messageOf(problem, drafted);
-  return { key: draft.key, draftProblem: { severity: problem.severity, ...placed(below, message, draft, route) } };
+  const place = placed(below, message, draft, route);
+  return { key: draft.key, draftProblem: withPolicy({ severity: problem.severity, ...place }, draft.policies) };
+}
+
+/** Names the policy that has the setting, for routes of the Gateway API. */
+export function withPolicy(problem: DraftProblem, policies: IngressDraft["policies"]): DraftProblem {
+  const policy = problem.annotation === undefined ? undefined : policies?.get(problem.annotation);
+  if (policy === undefined) return problem;
+  return { ...problem, policy, message: problem.message.replace("known annotation", "known setting") };
 }
 
 /** `routes["a"].to` → "a". */
@@ -69,5 +77,5 @@ function messageOf({ message, rivals: [rival] = [] }: UnplacedProblem, drafted: 
   const draft = rival && drafted.get(routeNameIn(rival.path) ?? "")?.draft;
   // Names of routes start with their namespace: only its own slice has them.
   if (!draft || !rival?.around || !rival.file.endsWith(`.${draft.namespace}`)) return message;
-  return rival.around.join(`Ingress ${draft.key}`);
+  return rival.around.join(objectLabel(draft.key));
 }

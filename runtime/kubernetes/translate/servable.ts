@@ -9,6 +9,7 @@ import { createRouteMemory, type RouteMemory } from "../../config/read-route.ts"
 import { type ReadRoute, type ReadSlice, readSlice } from "../../config/read-slice.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { IngressDraft } from "./draft.ts";
+import { firstMatches } from "./gateway-api/same-match.ts";
 import { giveWay } from "./give-way.ts";
 import { draftProblemOf } from "./place.ts";
 import { type DraftProblem, ingressError } from "./ingress-problem.ts";
@@ -29,7 +30,7 @@ export async function servableDrafts(
     for (const [key, draftProblems] of await validateDrafts([draft], owner, memory)) addNew(bad, key, draftProblems);
   }
   for (;;) {
-    const candidates = drafts.filter(({ key }) => !isBad(bad.get(key)));
+    const candidates = firstMatches(drafts.filter(({ key }) => !isBad(bad.get(key))));
     const found = await validateDrafts(candidates, owner, memory, true);
     for (const [key, draftProblems] of found) addNew(bad, key, draftProblems);
     if (candidates.every(({ key }) => !isBad(found.get(key)))) return candidates;

@@ -1,5 +1,6 @@
 /**
- * Ingresses of our class → a slice for each namespace, and the problems of Ingresses that are not served.
+ * Ingresses of our class and routes of the Gateway API → a slice for each namespace, the problems of those that are not served,
+ * and the statuses of Gateway API objects.
  *
  * Untrusted input: every object; an Ingress is written by a team, not the gateway's operator. Promises: a bad Ingress is
  * omitted as a whole and reported with its location and what is expected, and changes nothing for the others; a host serves
@@ -13,10 +14,22 @@ import { describe, MAX_PROBLEMS, moreProblems, quote } from "../../settings/prob
 import type { Slice } from "../../config/slice.ts";
 import { assign, type AssignedProblems, refusedCertificates, type SliceProblem } from "./assign.ts";
 import { type IngressDraft, draftIngress } from "./draft.ts";
+import { byAge } from "./objects.ts";
+import { NO_GATEWAY_API } from "./gateway-api/objects.ts";
+import type { ObjectStatus } from "./gateway-api/status-parts.ts";
+import { readGatewayApi } from "./gateway-api/translate-gateway-api.ts";
 import { classOf, createClassFilter, DEFAULT_INGRESS_CLASS } from "./ingress-class.ts";
 import type { ForeignIngress } from "./left-alone.ts";
-import { type EndpointSlice, type Ingress, keyOf, type KubeObject, type KubeObjects, namespaceOf } from "./objects.ts";
-import { type DraftProblem, ingressError, type IngressProblem } from "./ingress-problem.ts";
+import {
+  type EndpointSlice,
+  type Ingress,
+  keyOf,
+  type KubeObjects,
+  type LoadBalancerAddress,
+  namespaceOf,
+} from "./objects.ts";
+import type { KubeObject } from "../kube-object.ts";
+import { type DraftProblem, ingressError, type IngressProblem, objectLabel } from "./ingress-problem.ts";
 import type { Seal } from "./secret-values.ts";
 import { canonicalPattern, createHostClaims, type HostClaims, type HostList } from "./hosts/host-claims.ts";
 import { giveWay } from "./give-way.ts";
@@ -38,6 +51,8 @@ export interface TranslateOptions {
   /** Scheme and port of the gateway for users: "https", or "http" with `insecure_server`; a port only if not the default. */
   readonly scheme?: "https" | "http";
   readonly port?: number;
+  /** Addresses of the gateway, for Gateways and for routes of the Gateway API without a host. */
+  readonly addresses?: readonly LoadBalancerAddress[];
   /** Suffix of Services' names. */
   readonly clusterDomain?: string;
   readonly seal?: Seal;
@@ -74,6 +89,12 @@ export interface Translation {
   readonly pairs: ReadonlyMap<string, KeyPair>;
   /** "namespace/name" of every Secret that annotations and `spec.tls` name, existing or not. */
   readonly secrets: readonly string[];
+  /** "namespace/name" of ConfigMaps that are read. */
+  readonly configMaps: readonly string[];
+  /** Labels of namespaces are read. */
+  readonly needsNamespaces: boolean;
+  /** Statuses of objects of the Gateway API, given all problems of routes. */
+  readonly statuses: (problems: readonly IngressProblem[]) => readonly ObjectStatus[];
   /** An Ingress needs the endpoints of its Services rather than the Services. */
   readonly usesEndpoints: boolean;
   /** Maps problems of a gateway with the slices to the Ingresses that caused them. */
@@ -98,11 +119,19 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
   };
   // Over plain HTTP certificates are not used.
   const usesTls = options.ignoreTls !== true && context.scheme === "https";
-  const ours = objects.ingresses.filter((ingress) => isOurs(ingress)).toSorted(byAge);
+  const ours = objects.ingresses.filter((ingress) => isOurs(ingress));
+  const gatewayApi = await readGatewayApi(objects.gatewayApi ?? NO_GATEWAY_API, context, {
+    addresses: options.addresses ?? [],
+    ignoreTls: !usesTls,
+  });
+  const sources = [
+    ...ours.map((object) => ({ object, read: () => draftIngress(object, context) })),
+    ...gatewayApi.drafts.map(({ route, draft }) => ({ object: route, read: () => draft })),
+  ].toSorted((a, b) => byAge(a.object, b.object));
   const drafts: IngressDraft[] = [];
   const sizes = createSliceSizes();
-  for (const ingress of ours) {
-    const draft = await draftIngress(ingress, context);
+  for (const { read } of sources) {
+    const draft = await read();
     if (sizes.take(draft)) drafts.push(draft);
     else {
       // Its hosts are not claimed either: an Ingress above the limit causes no further work.
@@ -138,9 +167,12 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     problems: drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? [])),
     ingresses: drafts.map((draft) => ({ key: draft.key, served: isServed.has(draft.key) })),
     foreign: objects.ingresses.filter((ingress) => !isOurs(ingress)).map(foreignIngress),
-    tls: ours.flatMap((ingress) => tlsOf(ingress)),
+    tls: ours.toSorted(byAge).flatMap((ingress) => tlsOf(ingress)),
     pairs: tls.pairs,
-    secrets: secretsOf(drafts, usesTls),
+    secrets: [...new Set([...secretsOf(drafts, usesTls), ...gatewayApi.secrets])],
+    configMaps: gatewayApi.configMaps,
+    needsNamespaces: gatewayApi.needsNamespaces,
+    statuses: (problems) => gatewayApi.statuses(Map.groupBy(problems, ({ namespace, name }) => `${namespace}/${name}`)),
     usesEndpoints: drafts.some((draft) => draft.usesEndpoints),
     assign: (problems) => assign(problems, { served, owner, bringers: tls.bringers }),
   };
@@ -152,8 +184,8 @@ function hostProblems({ key, namespace, hosts, isSolver }: IngressDraft, claims:
     if (isSolver && claims.holds(host, namespace)) return [];
     const message = isSolver
       ? `is ${quote(host)}, which no other Ingress of namespace ${namespace} has, must be a host of its namespace to answer a challenge there`
-      : claims.claim({ host, namespace, ingress: key });
-    return message === undefined ? [] : [ingressError({ path }, message)];
+      : claims.claim({ host, namespace, label: objectLabel(key) });
+    return message === undefined ? [] : [{ ...ingressError({ path }, message), reason: "HostnameConflict" }];
   });
   if (problems.length <= MAX_PROBLEMS) return problems;
   const { message } = moreProblems("error", problems.length - MAX_PROBLEMS);
@@ -180,7 +212,7 @@ function secretsOf(drafts: readonly IngressDraft[], usesTls: boolean): readonly 
   for (const { namespace, secrets, tls } of drafts) {
     const names = found.get(namespace) ?? new Set();
     found.set(namespace, names);
-    const certificates = usesTls ? tls.map(({ secret }) => `${namespace}/${secret}`) : [];
+    const certificates = usesTls ? tls.map(({ secret }) => secret) : [];
     for (const name of [...secrets, ...certificates]) if (names.size < MOST_SECRETS) names.add(name);
   }
   return [...found.values()].flatMap((names) => [...names]).toSorted((a, b) => (a < b ? -1 : 1));
@@ -207,21 +239,6 @@ function tlsOf(ingress: Ingress): readonly TlsRequest[] {
     hosts,
     ...(secretName === undefined ? {} : { secret: `${namespaceOf(ingress)}/${secretName}` }),
   }));
-}
-
-/** Oldest first; at the same age by namespace, then by name. */
-function byAge(a: Ingress, b: Ingress): number {
-  const [one, other] = [ageOf(a), ageOf(b)];
-  // Both without an age: Infinity minus Infinity is NaN.
-  if (one !== other) return one - other;
-  const [namespace, another] = [namespaceOf(a), namespaceOf(b)];
-  if (namespace !== another) return namespace < another ? -1 : 1;
-  return a.metadata.name < b.metadata.name ? -1 : 1;
-}
-
-function ageOf({ metadata }: Ingress): number {
-  const at = Date.parse(metadata.creationTimestamp ?? "");
-  return Number.isNaN(at) ? Number.POSITIVE_INFINITY : at;
 }
 
 function byKey<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string, T> {

@@ -55,7 +55,7 @@ export function decideAgain(
 ): Again {
   if (request === "refused") return { change: "refused", route: recordedRoute, reasons: [], candidates: [] };
   if (typeof request === "string") return undecidable(recordedRoute, [UNDECIDABLE_REASONS[request]]);
-  const found = routes.find(request.host, request.path);
+  const found = routes.find(request.host, request.path, recordedRoute);
   if (!found.ok) return decided("", outcome, "deny", [found.reason]);
   const { route, otherPaths } = found;
   const { key, needs } = route;

@@ -6,6 +6,7 @@ import type { CheckedConfig, CheckedRoute } from "../../config/load.ts";
 import { buildHostIndex } from "../../features/routing/apply-find-route.ts";
 import { baseOf, compileMatch } from "../../features/routing/compile.ts";
 import type { RoutedRoute } from "../../features/routing/compiled.ts";
+import { compileConditions, exampleRequest } from "../../features/routing/conditions.ts";
 import { parseFrom } from "../../features/routing/from.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy, type CompiledPolicy } from "../../policy/evaluate.ts";
@@ -40,7 +41,8 @@ export type FoundReplayRoute =
   | { readonly ok: false; readonly reason: string };
 
 export interface ReplayRoutes {
-  find(host: string, path: string): FoundReplayRoute;
+  /** @param recorded key of the route that took the request, whose conditions it is assumed to meet still */
+  find(host: string, path: string, recorded: string): FoundReplayRoute;
 }
 
 interface Written extends RoutedRoute {
@@ -50,14 +52,21 @@ interface Written extends RoutedRoute {
 /** @param vocabulary learns the values and names in the policies */
 export function createReplayRoutes({ routes, settings }: CheckedConfig, vocabulary: Vocabulary): ReplayRoutes {
   const isMcpOff = settings.runtime_flags?.mcp !== true;
+  const written = routes.map((checked) => writtenRoute(checked));
+  const conditional = new Map(
+    written.flatMap(({ checked, conditions }) => (conditions ? [[checked.key, exampleRequest(conditions)]] : [])),
+  );
   const hosts = buildHostIndex<Written, ReplayRoute>({
-    routes: routes.map((checked) => writtenRoute(checked)),
+    routes: written,
     authenticateUrl: settings.authenticate_service_url,
     prepare: ({ checked }) => compileReplayRoute(checked, isMcpOff, vocabulary),
   });
   return {
-    find(host, path) {
-      const found = hosts.findHost(host)?.findRoute(path) ?? { ok: false, reason: "no-route" };
+    find(host, path, recorded) {
+      const found = hosts.findHost(host)?.findRoute(path, conditional.get(recorded)) ?? {
+        ok: false,
+        reason: "no-route",
+      };
       return found.ok ? { ok: true, route: found.prepared, otherPaths: found.otherPaths } : found;
     },
   };
@@ -67,7 +76,8 @@ function writtenRoute(checked: CheckedRoute): Written {
   const { origin, host, hostname, isWildcard } = accepted(parseFrom(checked.doc.from));
   const match = compileMatch(checked.doc);
   // The rewritten path and the upstream do not affect decisions.
-  const rest = { base: baseOf(match), rewrite: undefined, answer: undefined };
+  const conditions = compileConditions(checked.doc);
+  const rest = { conditions, base: baseOf(match), rewrite: undefined, answer: undefined };
   return { origin, host, hostname, isWildcard, match, ...rest, checked };
 }
 

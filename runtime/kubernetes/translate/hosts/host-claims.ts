@@ -18,8 +18,8 @@ export interface HostClaim {
   /** As written in the Ingress. */
   readonly host: string;
   readonly namespace: string;
-  /** "namespace/name" of the Ingress. */
-  readonly ingress: string;
+  /** "Ingress shop/web", "HTTPRoute shop/web". */
+  readonly label: string;
 }
 
 export interface HostClaims {
@@ -101,7 +101,7 @@ function addOfTwo(index: Map<string, Kept[]>, at: string, kept: Kept): void {
 }
 
 function belongsTo({ host }: HostClaim, other: Kept, key: string): string {
-  const oldest = `its Ingress ${other.ingress} is the oldest that names it`;
+  const oldest = `its ${other.label} is the oldest that names it`;
   if (key === other.key) return `is ${quote(host)}, which belongs to namespace ${other.namespace}: ${oldest}`;
   const relation = other.key.startsWith("*.") && narrower(key, other.key) === key ? "lies below" : "covers";
   return `is ${quote(host)}, which ${relation} ${quote(other.host)} of namespace ${other.namespace}: ${oldest}`;

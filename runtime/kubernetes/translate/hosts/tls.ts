@@ -13,15 +13,15 @@ import { type HostCertificateDoc, otherHosts } from "../../../features/listener/
 import { quote } from "../../../settings/problem.ts";
 import { errorText } from "../../../shared/errors.ts";
 import { canonicalPattern } from "./host-claims.ts";
-import { type Ingress, isObjectName, type Secret } from "../objects.ts";
-import { type DraftProblem, ingressWarning } from "../ingress-problem.ts";
+import { type Ingress, isObjectName, namespaceOf, type Secret } from "../objects.ts";
+import { type DraftProblem, ingressWarning, objectLabel } from "../ingress-problem.ts";
 import { type Seal, valueOf } from "../secret-values.ts";
 import { bytesOf, type SliceSizes } from "../slice-size.ts";
 import { certificateTime } from "../../../features/listener/certificate-end.ts";
 
 /** One entry of `spec.tls` that names a Secret. */
 export interface TlsEntry {
-  /** Name of the Secret, in the Ingress's namespace. */
+  /** "namespace/name" of the Secret: in the Ingress's namespace, or in that of a Gateway to which the route attached. */
   readonly secret: string;
   /** Location in the Ingress. */
   readonly path: string;
@@ -77,11 +77,11 @@ export const EVERY_HOST = "*";
 const MOST_PAIRS = 5_000;
 
 /** @param ruleHosts hosts of the rules, for entries that name none */
-export function readTls({ spec }: Ingress, ruleHosts: ReadonlyMap<string, string>): readonly TlsEntry[] {
+export function readTls(ingress: Ingress, ruleHosts: ReadonlyMap<string, string>): readonly TlsEntry[] {
   const byWildcard = Map.groupBy(ruleHosts.keys(), wildcardAbove);
   const entries: TlsEntry[] = [];
   let left = MOST_PAIRS;
-  for (const [index, { secretName, hosts = [] }] of (spec?.tls ?? []).entries()) {
+  for (const [index, { secretName, hosts = [] }] of (ingress.spec?.tls ?? []).entries()) {
     // Without a Secret the gateway's own certificate is used. An invalid name is ignored: the API server rejects it.
     if (!isObjectName(secretName)) continue;
     const path = `spec.tls[${index}]`;
@@ -94,7 +94,7 @@ export function readTls({ spec }: Ingress, ruleHosts: ReadonlyMap<string, string
       for (const each of covered) if (found.size < left) found.set(each, place);
     }
     left -= found.size;
-    entries.push({ secret: secretName, path: `${path}.secretName`, hosts: found });
+    entries.push({ secret: `${namespaceOf(ingress)}/${secretName}`, path: `${path}.secretName`, hosts: found });
   }
   return entries;
 }
@@ -114,7 +114,7 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
 
   for (const draft of drafts) {
     for (const entry of draft.tls) {
-      const secret = `${draft.namespace}/${entry.secret}`;
+      const { secret } = entry;
       const reading = readings.get(secret) ?? readSecret(secret, context);
       readings.set(secret, reading);
       const reported = problems.get(draft.key) ?? [];
@@ -122,7 +122,7 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
       const report = (path: string, message: string): void => {
         if (reported.length < MOST_PROBLEMS) reported.push(ingressWarning({ path }, message));
       };
-      if (reading.state !== undefined) report(entry.path, `is ${quote(entry.secret)}, ${reading.state}`);
+      if (reading.state !== undefined) report(entry.path, `is ${quote(nameIn(secret, draft))}, ${reading.state}`);
       const { pair } = reading;
       if (!pair) continue;
       pairs.set(secret, pair);
@@ -130,7 +130,11 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
         report(entry.path, "names a Secret, but the gateway's key is not known, to which its values must be sealed");
         continue;
       }
-      const sealed = await context.seal(pair.key, { namespace: draft.namespace, name: entry.secret, key: KEY });
+      const sealed = await context.seal(pair.key, {
+        namespace: draft.namespace,
+        name: nameIn(secret, draft),
+        key: KEY,
+      });
       for (const [written, path] of entry.hosts) {
         const host = canonicalPattern(written);
         const state = hostState(host, draft, secret, reading);
@@ -171,8 +175,13 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
     if (!other || other.certificate === pair?.certificate) return undefined;
     const holder =
       other.draft.namespace === draft.namespace ? `Secret ${other.secret}` : `namespace ${other.draft.namespace}`;
-    return `which has the certificate of ${holder} already: Ingress ${other.draft.key} is older`;
+    return `which has the certificate of ${holder} already: ${objectLabel(other.draft.key)} is older`;
   }
+}
+
+/** The Secret's name, with its namespace if that is another one. */
+function nameIn(secret: string, { namespace }: TlsDraft): string {
+  return secret.startsWith(`${namespace}/`) ? secret.slice(namespace.length + 1) : secret;
 }
 
 /** Only the first problems are reported; the next ones follow once these are fixed. */
@@ -232,6 +241,12 @@ function readPair(secret: Secret): PairReading {
   } catch (error) {
     return { ok: false, state: `${quote(KEY)} cannot be used: ${errorText(error)}` };
   }
+}
+
+/** Why a Secret has no usable certificate; undefined if it has. */
+export function pairProblem(secret: Secret): string | undefined {
+  const read = readPair(secret);
+  return read.ok ? undefined : `cannot be used: ${read.state}`;
 }
 
 /** Warns about expiry, in a text that stays the same until the state changes. @returns undefined while all is well */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { buildRouteTable, prepareRouteTable, type RouteTable } from "../../../../runtime/proxy/route-table.ts";
+import type { MatchedRequest } from "../../../../runtime/features/routing/conditions.ts";
 import { snapshotFrom, TEST_SHARED_SECRET } from "../../../support/config.ts";
 
 const policy = "policy: [{ allow: { and: [{ accept: true }] } }]";
@@ -20,11 +21,76 @@ function table(lines: readonly string[], extra = ""): RouteTable {
   return buildRouteTable(snapshotFrom(`${extra}\nroutes:\n${lines.join("\n")}`));
 }
 
-function find(routes: RouteTable, host: string, path: string): string {
-  const found = routes.findHost(host)?.findRoute(path);
+function find(routes: RouteTable, host: string, path: string, request?: MatchedRequest): string {
+  const found = routes.findHost(host)?.findRoute(path, request);
   if (!found) return "no-host";
   return found.ok ? found.prepared.route.name : found.reason;
 }
+
+function sent(method: string, query = "", headers: Readonly<Record<string, string>> = {}): MatchedRequest {
+  return { method, query, header: (name) => headers[name] };
+}
+
+describe("conditions of routes", () => {
+  const lines = [
+    route("whole", "app.example"),
+    route("get", "app.example", "match_methods: [GET, HEAD]"),
+    route("two-headers", "app.example", 'match_headers: { Color: blue, Version: "2" }'),
+    route("blue", "app.example", "match_headers: { color: blue }"),
+    route("version", "app.example", 'match_headers: { version: "2" }, match_priority_order: 5'),
+    route("query", "app.example", "match_query: { animal: big whale }"),
+    route("part", "app.example", 'prefix: /part, match_headers: { version: "2" }'),
+    route("exact", "app.example", "path: /part/one, match_methods: [PUT]"),
+    route("only", "only.example", "match_methods: [PUT]"),
+  ];
+
+  test.each([
+    ["/", sent("POST"), "whole"],
+    ["/", sent("GET", "", { color: "blue" }), "get"],
+    ["/", sent("POST", "", { color: "blue", version: "2" }), "two-headers"],
+    ["/", sent("POST", "", { color: "blue" }), "blue"],
+    ["/", sent("POST", "?animal=big+whale", { color: "blue" }), "blue"],
+    ["/", sent("POST", "?animal=big+whale&x"), "query"],
+    ["/", sent("POST", "?animal=dolphin&animal=big+whale"), "whole"],
+    ["/part/x", sent("POST", "", { version: "2" }), "part"],
+    ["/part/x", sent("GET", "", { version: "3" }), "get"],
+    ["/part/one", sent("PUT", "", { version: "2" }), "exact"],
+    ["/part/one", sent("POST", "", { version: "2" }), "part"],
+    ["/", undefined, "whole"],
+  ] as const)("%s with %o → %s", (path, request, name) => {
+    for (const routes of [lines, lines.toReversed()])
+      expect(find(table(routes), "app.example", path, request)).toBe(name);
+  });
+
+  test("equally many conditions are tried by priority", () => {
+    const both = [lines[3] ?? "", lines[4] ?? ""];
+    expect(find(table(both), "app.example", "/", sent("GET", "", { color: "blue", version: "2" }))).toBe("version");
+  });
+
+  test("a host whose conditions are not met has no route", () => {
+    expect(find(table(lines), "only.example", "/", sent("GET"))).toBe("no-route");
+    expect(find(table(lines), "only.example", "/", sent("PUT"))).toBe("only");
+  });
+
+  test.each([
+    [route("again", "app.example", "match_methods: [HEAD, GET]"), "leads to the same requests as"],
+    [route("pattern", "app.example", "regex: /x, match_methods: [GET]"), 'cannot be combined with "regex"'],
+    [route("lower", "app.example", "match_methods: [get]"), "must be a method in capitals"],
+    [route("host", "app.example", "match_headers: { Host: x }"), "cannot be matched"],
+    [route("none", "app.example", "match_priority_order: 1"), 'requires "match_methods"'],
+    [route("mcp", "mcp.example", "mcp: { server: {} }, match_methods: [GET]"), 'cannot be combined with "mcp"'],
+  ])("rejects %s", (line, problem) => {
+    expect(() => table([...lines, line])).toThrow(problem);
+  });
+
+  test("takes nothing of an MCP server's address", () => {
+    const server = route("server", "mcp.example", "prefix: /a, mcp: { server: {} }");
+    const part = (path: string): string => route("part", "mcp.example", `${path}, match_methods: [POST]`);
+    for (const path of ["prefix: /a", "path: /a"])
+      expect(() => table([server, part(path)])).toThrow("takes a part of the requests to");
+    expect(find(table([server, part("prefix: /b")]), "mcp.example", "/b", sent("POST"))).toBe("part");
+  });
+});
 
 describe("buildRouteTable()", () => {
   const cases = [

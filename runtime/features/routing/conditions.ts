@@ -1,0 +1,82 @@
+/**
+ * Conditions of a route on method, headers and query: `match_methods`, `match_headers`, `match_query`.
+ *
+ * Routes of one host and path are tried by precedence: those with methods first, then those with more headers, then with
+ * more query parameters, then by `match_priority_order`. The route without conditions takes the rest.
+ */
+import type { MatchConditions } from "./compiled.ts";
+import type { RoutingDoc } from "./settings.ts";
+
+/** Part of a request that conditions read. */
+export interface MatchedRequest {
+  /** Upper case. */
+  readonly method: string;
+  /** With its "?"; "" when none. */
+  readonly query: string;
+  /** Undefined when absent or when its values differ. */
+  header(lowerName: string): string | undefined;
+}
+
+type ConditionsDoc = Pick<RoutingDoc, "match_methods" | "match_headers" | "match_query" | "match_priority_order">;
+
+export function compileConditions(doc: Partial<ConditionsDoc>): MatchConditions | undefined {
+  const { match_methods: methods, match_headers: headers, match_query: query } = doc;
+  // Most routes, each of which is compared with others.
+  if (methods === undefined && headers === undefined && query === undefined) return undefined;
+  const found: MatchConditions = {
+    methods: new Set(methods),
+    headers: Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+    query: Object.entries(query ?? {}),
+    priority: doc.match_priority_order ?? 0,
+  };
+  const isEmpty = found.methods.size === 0 && found.headers.length === 0 && found.query.length === 0;
+  return isEmpty ? undefined : found;
+}
+
+/** Equal for conditions that match the same requests; "" without conditions. */
+export function conditionsText(doc: Partial<ConditionsDoc>): string {
+  const conditions = compileConditions(doc);
+  if (!conditions) return "";
+  const { methods, headers, query } = conditions;
+  const sorted = (pairs: MatchConditions["headers"]): unknown => pairs.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([[...methods].toSorted(), sorted(headers), sorted(query)]);
+}
+
+/** @param request undefined: only the address is known, so that no condition is met */
+export function meets({ methods, headers, query }: MatchConditions, request: MatchedRequest | undefined): boolean {
+  if (request === undefined) return false;
+  if (methods.size > 0 && !methods.has(request.method)) return false;
+  for (const [name, value] of headers) if (request.header(name) !== value) return false;
+  if (query.length === 0) return true;
+  const sent = new URLSearchParams(request.query);
+  // The first of repeated parameters counts.
+  return query.every(([name, value]) => sent.get(name) === value);
+}
+
+/** A request that meets these conditions, for questions about a route; undefined without conditions. */
+export function exampleRequest(conditions: MatchConditions | undefined): MatchedRequest | undefined {
+  if (!conditions) return undefined;
+  const headers = new Map(conditions.headers);
+  const query = new URLSearchParams(conditions.query.map(([name, value]) => [name, value]));
+  return {
+    method: [...conditions.methods][0] ?? "GET",
+    query: query.size === 0 ? "" : `?${query.toString()}`,
+    header: (name) => headers.get(name),
+  };
+}
+
+/** Negative if the first one is tried before the second. */
+export function byConditions(a: MatchConditions | undefined, b: MatchConditions | undefined): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  return (
+    Number(b.methods.size > 0) - Number(a.methods.size > 0) ||
+    b.headers.length - a.headers.length ||
+    b.query.length - a.query.length ||
+    b.priority - a.priority ||
+    (textOf(a) < textOf(b) ? -1 : 1)
+  );
+}
+
+function textOf({ methods, headers, query }: MatchConditions): string {
+  return JSON.stringify([[...methods], headers, query]);
+}

@@ -1,0 +1,78 @@
+/**
+ * Objects of the Gateway API → drafts for the one translation that Ingresses have, and the statuses of the objects.
+ *
+ * Untrusted input: every object. A route that cannot be served is omitted as a whole and its status has the reason.
+ */
+import type { DraftContext, IngressDraft } from "../draft.ts";
+import { byAge } from "../objects.ts";
+import type { DraftProblem } from "../ingress-problem.ts";
+import type { LoadBalancerAddress } from "../objects.ts";
+import { attach } from "./attach.ts";
+import { readBackendTls } from "./backend-tls.ts";
+import { type AttachedRoute, draftRoute } from "./draft-routes.ts";
+import { needsNamespaces, readGateways } from "./listeners.ts";
+import type { GatewayApiObjects, GatewayRoute, GatewayRouteKind } from "./objects.ts";
+import { readPolicies } from "./policies.ts";
+import type { ObjectStatus } from "./status-parts.ts";
+import { statusesOf } from "./statuses.ts";
+import { giveWay } from "../give-way.ts";
+
+export interface GatewayApiOptions {
+  /** Addresses of the gateway: of Gateways, and hosts of routes without one. */
+  readonly addresses: readonly LoadBalancerAddress[];
+  readonly ignoreTls: boolean;
+}
+
+export interface GatewayApiReading {
+  /** In the order of their age. */
+  readonly drafts: readonly { readonly route: GatewayRoute; readonly draft: IngressDraft }[];
+  /** "namespace/name" of Secrets that Gateways name. */
+  readonly secrets: readonly string[];
+  /** "namespace/name" of ConfigMaps that policies name. */
+  readonly configMaps: readonly string[];
+  readonly needsNamespaces: boolean;
+  /** @param problems of routes, by key of their draft */
+  statuses(problems: ReadonlyMap<string, readonly DraftProblem[]>): readonly ObjectStatus[];
+}
+
+export async function readGatewayApi(
+  objects: GatewayApiObjects,
+  context: DraftContext,
+  options: GatewayApiOptions,
+): Promise<GatewayApiReading> {
+  const gateways = readGateways(objects, { secrets: context.secrets, ignoreTls: options.ignoreTls });
+  const policies = readPolicies(objects, gateways);
+  // Without the settings of its class, a Gateway takes no routes.
+  const taking = new Map([...gateways.gateways].filter(([, { className }]) => !policies.brokenClasses.has(className)));
+  const backendTls = readBackendTls(objects.backendTlsPolicies, objects.configMaps, context.services);
+  const routes: AttachedRoute[] = [];
+  for (const { kind, route } of routesByAge(objects)) {
+    routes.push(await readRoute(kind, route));
+    await giveWay();
+  }
+  return {
+    drafts: routes.flatMap(({ route, drafted }) => (drafted ? [{ route, draft: drafted.draft }] : [])),
+    secrets: [...gateways.gateways.values()].flatMap((each) => each.secrets),
+    configMaps: backendTls.configMaps,
+    needsNamespaces: needsNamespaces(gateways.gateways.values()),
+    statuses: (problems) =>
+      statusesOf({ objects, gateways, policies, backendTls, routes, problems, addresses: options.addresses }),
+  };
+
+  async function readRoute(kind: GatewayRouteKind, route: GatewayRoute): Promise<AttachedRoute> {
+    const attachments = attach(kind, route, { gateways: taking, addresses: options.addresses });
+    const isAccepted = attachments.some(({ listeners }) => listeners.length > 0);
+    const about = { ...context, ...gateways, policies, backendTls };
+    const drafted = isAccepted ? await draftRoute(kind, route, attachments, about) : undefined;
+    return { kind, route, attachments, drafted };
+  }
+}
+
+function routesByAge(
+  objects: GatewayApiObjects,
+): readonly { readonly kind: GatewayRouteKind; readonly route: GatewayRoute }[] {
+  return [
+    ...objects.httpRoutes.map((route) => ({ kind: "HTTPRoute" as const, route })),
+    ...objects.grpcRoutes.map((route) => ({ kind: "GRPCRoute" as const, route })),
+  ].toSorted((a, b) => byAge(a.route, b.route));
+}
