@@ -4,11 +4,12 @@ import { isNamespace } from "./objects.ts";
 import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
-type Shape = (value: unknown, path: string) => Iterable<DraftProblem>;
+/** Problems of a value at a path. */
+export type Shape = (value: unknown, path: string) => Iterable<DraftProblem>;
 
-const text = leaf("text", (value) => typeof value === "string");
+export const text: Shape = leaf("text", (value) => typeof value === "string");
 const namespace = leaf("the name of a namespace", isNamespace);
-const anything: Shape = () => [];
+export const anything: Shape = () => [];
 const port = block({ name: text, number: leaf("a number", (value) => Number.isInteger(value)) });
 const backend = block({ service: block({ name: text, port }), resource: anything });
 
@@ -27,13 +28,13 @@ export function shapeProblems(value: unknown): readonly DraftProblem[] {
   return [...ingress(value, "")];
 }
 
-function leaf(expected: string, isRight: (value: unknown) => boolean): Shape {
+export function leaf(expected: string, isRight: (value: unknown) => boolean): Shape {
   return function* (value, path) {
     if (!isRight(value)) yield ingressError({ path }, `is ${describe(value)}, must be ${expected}`);
   };
 }
 
-function block(members: Readonly<Record<string, Shape>>): Shape {
+export function block(members: Readonly<Record<string, Shape>>): Shape {
   return function* (value, path) {
     if (!isRecord(value)) {
       yield ingressError({ path }, `is ${describe(value)}, must be a block`);
@@ -45,7 +46,18 @@ function block(members: Readonly<Record<string, Shape>>): Shape {
   };
 }
 
-function list(item: Shape): Shape {
+/** A block with members that it must have. */
+export function needing(needed: readonly string[], members: Readonly<Record<string, Shape>>): Shape {
+  const shape = block(members);
+  return function* (value, path) {
+    yield* shape(value, path);
+    if (!isRecord(value)) return;
+    for (const name of needed)
+      if (value[name] === undefined) yield ingressError({ path: `${path}.${name}` }, "is missing");
+  };
+}
+
+export function list(item: Shape): Shape {
   return function* (value, path) {
     if (!Array.isArray(value)) yield ingressError({ path }, `is ${describe(value)}, must be a list`);
     else for (const [index, each] of value.entries()) yield* item(each, `${path}[${index}]`);

@@ -164,7 +164,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
   for (const [key, draftProblems] of tls.problems) append(bad, key, ...draftProblems);
   return {
     slices: slicesOf(served, owner, tls.certificates),
-    problems: drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? [])),
+    problems: gatewayApi.problems.concat(drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? []))),
     ingresses: drafts.map((draft) => ({ key: draft.key, served: isServed.has(draft.key) })),
     foreign: objects.ingresses.filter((ingress) => !isOurs(ingress)).map(foreignIngress),
     tls: ours.toSorted(byAge).flatMap((ingress) => tlsOf(ingress)),

@@ -125,7 +125,11 @@ async function draftRule(rule: RouteRule, path: string, hosts: readonly HostPlac
     const places = hosts.filter((each) => each.gateway === gateway);
     for (const match of matches) {
       const doc = { ...match.conditions, ...answerOf(rule, path, match, filters, policy, backends, state) };
-      for (const place of places) addRoute(place, match, doc, path, state);
+      for (const place of places) {
+        // It is rejected as a whole, as an Ingress above the limit.
+        if (state.bytes > MAX_SLICE_BYTES) return;
+        addRoute(place, match, doc, path, state);
+      }
     }
   }
 }

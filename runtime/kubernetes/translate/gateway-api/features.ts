@@ -8,7 +8,6 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   "GatewayPort8080",
   "HTTPRoute",
   "HTTPRouteBackendProtocolH2C",
-  "HTTPRouteBackendProtocolWebSocket",
   "HTTPRouteBackendTimeout",
   "HTTPRouteHostRewrite",
   "HTTPRouteMethodMatching",

@@ -61,6 +61,7 @@ export function readPolicies(objects: GatewayApiObjects, { classes, gateways }: 
     ...objects.httpRoutes.map((route) => [`HTTPRoute ${keyOf(route)}`, route] as const),
     ...objects.grpcRoutes.map((route) => [`GRPCRoute ${keyOf(route)}`, route] as const),
   ]);
+  const gatewayNames = new Set(objects.gateways.map(keyOf));
   const byTarget = new Map<string, GatewayRoutePolicy>();
   const conditions = new Map<string, TargetCondition[]>();
   for (const policy of objects.routePolicies.toSorted(byAge)) {
@@ -100,8 +101,7 @@ export function readPolicies(objects: GatewayApiObjects, { classes, gateways }: 
       return refuse("Invalid", `targets ${kind} of group "${group}", must be a Gateway, HTTPRoute or GRPCRoute`);
     const name = id.split(" ")[1] ?? "";
     if (kind === "Gateway") {
-      const isThere = objects.gateways.some((gateway) => keyOf(gateway) === name);
-      if (!isThere) return refuse("TargetNotFound", `there is no Gateway ${name}`);
+      if (!gatewayNames.has(name)) return refuse("TargetNotFound", `there is no Gateway ${name}`);
       // Another controller may serve it, and has policies of its own.
       if (!gateways.has(name)) return refuse("Foreign", "");
       if (sectionName !== undefined) return refuse("Invalid", "sectionName of a Gateway is not served");

@@ -5,7 +5,7 @@
  */
 import type { DraftContext, IngressDraft } from "../draft.ts";
 import { byAge } from "../objects.ts";
-import type { DraftProblem } from "../ingress-problem.ts";
+import type { DraftProblem, IngressProblem } from "../ingress-problem.ts";
 import type { LoadBalancerAddress } from "../objects.ts";
 import { attach } from "./attach.ts";
 import { readBackendTls } from "./backend-tls.ts";
@@ -14,6 +14,7 @@ import { needsNamespaces, readGateways } from "./listeners.ts";
 import type { GatewayApiObjects, GatewayRoute, GatewayRouteKind } from "./objects.ts";
 import { readPolicies } from "./policies.ts";
 import type { ObjectStatus } from "./status-parts.ts";
+import { readShapes } from "./shapes.ts";
 import { statusesOf } from "./statuses.ts";
 import { giveWay } from "../give-way.ts";
 
@@ -24,6 +25,8 @@ export interface GatewayApiOptions {
 }
 
 export interface GatewayApiReading {
+  /** Of objects that are not read, because they have another shape than the standard's. */
+  readonly problems: readonly IngressProblem[];
   /** In the order of their age. */
   readonly drafts: readonly { readonly route: GatewayRoute; readonly draft: IngressDraft }[];
   /** "namespace/name" of Secrets that Gateways name. */
@@ -36,10 +39,11 @@ export interface GatewayApiReading {
 }
 
 export async function readGatewayApi(
-  objects: GatewayApiObjects,
+  written: GatewayApiObjects,
   context: DraftContext,
   options: GatewayApiOptions,
 ): Promise<GatewayApiReading> {
+  const { objects, problems: shapeProblems } = readShapes(written);
   const gateways = readGateways(objects, { secrets: context.secrets, ignoreTls: options.ignoreTls });
   const policies = readPolicies(objects, gateways);
   // Without the settings of its class, a Gateway takes no routes.
@@ -51,6 +55,7 @@ export async function readGatewayApi(
     await giveWay();
   }
   return {
+    problems: shapeProblems,
     drafts: routes.flatMap(({ route, drafted }) => (drafted ? [{ route, draft: drafted.draft }] : [])),
     secrets: [...gateways.gateways.values()].flatMap((each) => each.secrets),
     configMaps: backendTls.configMaps,

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+
+import { formatIngressProblem } from "../../../../runtime/kubernetes/translate/ingress-problem.ts";
+import { readManifests } from "../../../../runtime/kubernetes/translate/manifests.ts";
+import { translate, type Translation } from "../../../../runtime/kubernetes/translate/translate.ts";
+
+const BASE = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: { name: gateway }
+spec: { controllerName: ingress.gateway.io/controller }
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: { name: main, namespace: shop }
+spec: { gatewayClassName: gateway, listeners: [{ name: http, port: 80, protocol: HTTP }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: shop }
+spec: { ports: [{ port: 80 }] }
+---
+`;
+
+function translated(yaml: string): Promise<Translation> {
+  const { objects, problems } = readManifests([{ file: "a.yaml", text: BASE + yaml }]);
+  expect(problems).toEqual([]);
+  return translate(objects);
+}
+
+function route(spec: object, kind = "HTTPRoute"): string {
+  const object = { apiVersion: "gateway.networking.k8s.io/v1", kind, metadata: { name: "a", namespace: "shop" }, spec };
+  return JSON.stringify(object);
+}
+
+const parentRefs = [{ name: "main" }];
+const backendRefs = [{ name: "web", port: 80 }];
+
+describe("translate() with the Gateway API", () => {
+  test.each([
+    [route({ parentRefs: "main" }), 'HTTPRoute shop/a: error: "spec.parentRefs" is text, must be a list'],
+    [
+      route({ parentRefs, rules: [{ matches: [{ headers: [{ name: "x" }] }] }] }),
+      '"spec.rules[0].matches[0].headers[0].value" is missing',
+    ],
+    [
+      route({ parentRefs, rules: [{ matches: [{ method: { service: 5 } }] }] }, "GRPCRoute"),
+      'GRPCRoute shop/a: error: "spec.rules[0].matches[0].method.service"',
+    ],
+    [
+      route({ parentRefs, rules: [{ filters: [{ type: "URLRewrite", urlRewrite: [] }] }] }),
+      '"spec.rules[0].filters[0].urlRewrite"',
+    ],
+    [route({ listeners: [{ name: "x" }] }, "Gateway"), 'Gateway shop/a: error: "spec.listeners[0].port" is missing'],
+    [route({ validation: { caCertificateRefs: {} } }, "BackendTLSPolicy"), '"spec.validation.caCertificateRefs"'],
+  ])("does not read %s", async (yaml, problem) => {
+    const { problems, slices } = await translated(yaml);
+    expect(problems.map(formatIngressProblem).join()).toContain(problem);
+    expect(slices).toEqual([]);
+  });
+
+  test("omits a route that is larger than the configuration of its namespace can be", async () => {
+    const matches = Array.from({ length: 64 }, (_, index) => ({ path: { value: `/${"p".repeat(900)}${index}` } }));
+    const rules = Array.from({ length: 16 }, (_, index) => ({
+      matches: matches.map(({ path }) => ({ path: { value: `/${index}${path.value}` } })),
+      backendRefs,
+    }));
+    const hostnames = Array.from({ length: 16 }, (_, index) => `h${index}.example.com`);
+    const { problems, slices } = await translated(route({ parentRefs, hostnames, rules }));
+
+    expect(problems.map(({ message }) => message)).toContainEqual(expect.stringContaining("larger than 8 MiB"));
+    expect(slices).toEqual([]);
+  });
+});
