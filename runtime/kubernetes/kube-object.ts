@@ -1,4 +1,4 @@
-/** What all Kubernetes objects have, in the API server's form. */
+/** Common members of Kubernetes objects, in the API server's form. */
 
 export interface ObjectMeta {
   readonly name: string;

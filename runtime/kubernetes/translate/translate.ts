@@ -1,5 +1,5 @@
 /**
- * Ingresses of our class and routes of the Gateway API → a slice for each namespace, the problems of those that are not served,
+ * Ingresses of our class and routes of the Gateway API → a slice for each namespace, the problems of rejected ones,
  * and the statuses of Gateway API objects.
  *
  * Untrusted input: every object; an Ingress is written by a team, not the gateway's operator. Promises: a bad Ingress is

@@ -118,7 +118,7 @@ export function timeoutSettings(
   }
   if (found.length === 0) return {};
   const limits = found.filter((ms) => ms > 0);
-  // 0 is no limit.
+  // 0 disables the limit.
   return { timeout: limits.length === 0 ? "0s" : `${Math.min(...limits)}ms` };
 }
 

@@ -100,7 +100,7 @@ type Reason = readonly [reason: string, message: string];
 
 const PROTOCOLS = ["HTTP", "HTTPS"];
 
-/** @param secrets gets those that it names and may read */
+/** @param secrets gets the Secrets that it names and can read */
 function readListener(
   listener: GatewayListener,
   conflict: string | undefined,

@@ -25,7 +25,7 @@ export interface GatewayApiOptions {
 }
 
 export interface GatewayApiReading {
-  /** Of objects that are not read, because they have another shape than the standard's. */
+  /** Problems of objects that are not read, because their shape is not the standard's. */
   readonly problems: readonly IngressProblem[];
   /** In the order of their age. */
   readonly drafts: readonly { readonly route: GatewayRoute; readonly draft: IngressDraft }[];
