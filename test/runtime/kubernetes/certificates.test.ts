@@ -169,6 +169,91 @@ const events = (name = "web"): readonly string[] =>
     .filter((event) => (event["involvedObject"] as { name: string }).name === name)
     .map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
 
+describe("the Secret of a Gateway", () => {
+  const apiVersion = "gateway.networking.k8s.io/v1";
+  const open = { settings: { allow_any_authenticated_user: true } };
+  const objects = [
+    {
+      apiVersion,
+      kind: "GatewayClass",
+      metadata: { name: "gateway" },
+      spec: {
+        controllerName: "ingress.gateway.io/controller",
+        parametersRef: { group: "ingress.gateway.io", kind: "GatewayRoutePolicy", namespace: "infra", name: "open" },
+      },
+    },
+    {
+      apiVersion: "ingress.gateway.io/v1alpha1",
+      kind: "GatewayRoutePolicy",
+      metadata: { name: "open", namespace: "infra" },
+      spec: open,
+    },
+    {
+      apiVersion,
+      kind: "Gateway",
+      metadata: { name: "main", namespace: "infra" },
+      spec: {
+        gatewayClassName: "gateway",
+        listeners: [
+          {
+            name: "https",
+            port: 443,
+            protocol: "HTTPS",
+            tls: { certificateRefs: [{ name: "shop-tls", namespace: "certificates" }] },
+            allowedRoutes: { namespaces: { from: "All" } },
+          },
+        ],
+      },
+    },
+    {
+      apiVersion,
+      kind: "HTTPRoute",
+      metadata: { name: "web", namespace: "shop" },
+      spec: {
+        parentRefs: [{ name: "main", namespace: "infra" }],
+        hostnames: [HOST],
+        rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
+      },
+    },
+  ];
+  const grant = {
+    apiVersion,
+    kind: "ReferenceGrant",
+    metadata: { name: "infra", namespace: "certificates" },
+    spec: {
+      from: [{ group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "infra" }],
+      to: [{ group: "", kind: "Secret", name: "shop-tls" }],
+    },
+  };
+  const resolved = (): unknown => {
+    const status = api.objects("gateways")[0]?.["status"] as
+      | {
+          readonly listeners?: readonly {
+            readonly conditions: readonly { readonly type: string; readonly reason: string }[];
+          }[];
+        }
+      | undefined;
+    return status?.listeners?.[0]?.conditions.find(({ type }) => type === "ResolvedRefs")?.reason;
+  };
+
+  test("is presented for hosts of its routes once a ReferenceGrant allows it; an invalid one keeps the previous", async () => {
+    await control([...objects, secret(made("first"), "certificates")]);
+    await expect.poll(resolved).toBe("RefNotPermitted");
+    expect(api.seen.some(({ path }) => path.includes("/secrets"))).toBe(false);
+
+    api.apply(grant);
+    await becomes("first");
+    await expect.poll(resolved).toBe("ResolvedRefs");
+    expect((await ask("/")).status).toBe(401);
+    expect(await shown("other.example.com")).toBe("fallback");
+    expect((await admin.get("/config/slices/kubernetes.shop")).text).toContain("certificate_key_sealed");
+
+    api.apply(secret({ cert: made("second").cert, key: made("third").key }, "certificates"));
+    await expect.poll(resolved).toBe("InvalidCertificateRef");
+    expect(await shown(HOST)).toBe("first");
+  });
+});
+
 describe("the Secret of an Ingress", () => {
   test("is presented to clients that request its host, and is renewed while connections live", async () => {
     const first = made("first");

@@ -25,7 +25,7 @@ export interface ListenerState {
   readonly conditions: readonly Condition[];
   /** Routes may attach. */
   readonly isUsable: boolean;
-  /** "namespace/name" of usable Secrets of its certificates. */
+  /** "namespace/name" of existing Secrets of its certificates. */
   readonly certificates: readonly string[];
   /** Routes of this namespace may attach. */
   readonly allows: (namespace: string) => boolean;
@@ -189,8 +189,9 @@ function readCertificateRefs(
     secrets.add(key);
     const secret = known.get(key);
     const state = secret ? pairProblem(secret) : "does not exist, or cannot be read";
-    if (state === undefined) certificates.push(key);
-    else invalid(`refers to Secret ${key}, which ${state}`);
+    // One that became invalid keeps its previous certificate.
+    if (secret) certificates.push(key);
+    if (state !== undefined) invalid(`refers to Secret ${key}, which ${state}`);
   }
   return { certificates, ...(problem && { problem }) };
 }

@@ -195,6 +195,40 @@ describe("remove_request_headers", () => {
   });
 });
 
+describe("add_request_headers", () => {
+  test("sends them next to the client's; remove_request_headers wins", async () => {
+    const { request } = await through(
+      'add_request_headers: { X-Add: "b$$", X-Alone: c, X-Both: d }\nremove_request_headers: [X-Both]',
+      ["x-add: a", "x-both: a"],
+    );
+    expect(request.headers.get("x-add")).toEqual(["a", "b$"]);
+    expect(request.headers.get("x-alone")).toEqual(["c"]);
+    expect(request.headers.has("x-both")).toBe(false);
+  });
+
+  test.each([
+    ["add_request_headers: { Cookie: a=b }", "has one value"],
+    ["add_request_headers: { X-Gateway-Assertion: a }", "is an identity header"],
+    ["add_request_headers: { X-A: a, x-a: b }", "must be written once"],
+    ["add_response_headers: { Content-Length: a }", "frames the message"],
+    ["remove_response_headers: [Content-Encoding]", "describes the body"],
+  ])("%s is rejected", async (settings, problem) => {
+    await expect(through(settings)).rejects.toThrow(problem);
+  });
+});
+
+describe("add_response_headers and remove_response_headers", () => {
+  test("change the upstream's headers; a removed one can be added again", async () => {
+    const { answer } = await through(
+      "add_response_headers: { X-Powered-By: gateway, X-Frame-Options: DENY, Set-Cookie: gateway_session=x }\nremove_response_headers: [x-frame-options, Location]",
+    );
+    expect(answer.headers.get("x-powered-by")).toEqual(["upstream", "gateway"]);
+    expect(answer.headers.get("x-frame-options")).toEqual(["DENY"]);
+    expect(answer.headers.has("location")).toBe(false);
+    expect(answer.headers.get("set-cookie")).toEqual(["theme=dark; Path=/", "lang=en"]);
+  });
+});
+
 describe("set_response_headers", () => {
   test("replaces the upstream's, the route's before the global ones, whatever their case", async () => {
     const { answer } = await through(
