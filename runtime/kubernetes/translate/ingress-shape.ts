@@ -5,11 +5,11 @@ import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
 /** Problems of a value at a path. */
-export type Shape = (value: unknown, path: string) => Iterable<DraftProblem>;
+export type ShapeCheck = (value: unknown, path: string) => Iterable<DraftProblem>;
 
-export const text: Shape = leaf("text", (value) => typeof value === "string");
+export const text: ShapeCheck = leaf("text", (value) => typeof value === "string");
 const namespace = leaf("the name of a namespace", isNamespace);
-export const anything: Shape = () => [];
+export const anything: ShapeCheck = () => [];
 const port = block({ name: text, number: leaf("a number", (value) => Number.isInteger(value)) });
 const backend = block({ service: block({ name: text, port }), resource: anything });
 
@@ -28,13 +28,13 @@ export function shapeProblems(value: unknown): readonly DraftProblem[] {
   return [...ingress(value, "")];
 }
 
-export function leaf(expected: string, isRight: (value: unknown) => boolean): Shape {
+export function leaf(expected: string, isRight: (value: unknown) => boolean): ShapeCheck {
   return function* (value, path) {
     if (!isRight(value)) yield ingressError({ path }, `is ${describe(value)}, must be ${expected}`);
   };
 }
 
-export function block(members: Readonly<Record<string, Shape>>): Shape {
+export function block(members: Readonly<Record<string, ShapeCheck>>): ShapeCheck {
   return function* (value, path) {
     if (!isRecord(value)) {
       yield ingressError({ path }, `is ${describe(value)}, must be a block`);
@@ -47,7 +47,7 @@ export function block(members: Readonly<Record<string, Shape>>): Shape {
 }
 
 /** A block with members that it must have. */
-export function needing(needed: readonly string[], members: Readonly<Record<string, Shape>>): Shape {
+export function needing(needed: readonly string[], members: Readonly<Record<string, ShapeCheck>>): ShapeCheck {
   const shape = block(members);
   return function* (value, path) {
     yield* shape(value, path);
@@ -57,7 +57,7 @@ export function needing(needed: readonly string[], members: Readonly<Record<stri
   };
 }
 
-export function list(item: Shape): Shape {
+export function list(item: ShapeCheck): ShapeCheck {
   return function* (value, path) {
     if (!Array.isArray(value)) yield ingressError({ path }, `is ${describe(value)}, must be a list`);
     else for (const [index, each] of value.entries()) yield* item(each, `${path}[${index}]`);

@@ -1,5 +1,5 @@
 /** Checks the shape of objects from files, which an API server would have enforced. Objects with another shape are not read. */
-import { anything, block, leaf, list, needing, type Shape, text } from "../ingress-shape.ts";
+import { anything, block, leaf, list, needing, type ShapeCheck, text } from "../ingress-shape.ts";
 import { isNamespace } from "../objects.ts";
 import type { IngressProblem } from "../ingress-problem.ts";
 import type { GatewayApiObjects } from "./objects.ts";
@@ -33,7 +33,7 @@ const backendRef = needing(["name"], {
   filters: list(filter),
 });
 
-function route(method: Shape): Shape {
+function route(method: ShapeCheck): ShapeCheck {
   const match = block({
     path: block({ type: text, value: text }),
     headers: list(pair),
@@ -69,7 +69,7 @@ const listener = needing(["name", "port", "protocol"], {
 });
 const grant = list(block({ group: text, kind: text, namespace: text, name: text }));
 
-const SHAPES: Readonly<Record<keyof GatewayApiObjects, readonly [kind: string, shape: Shape]>> = {
+const SHAPES: Readonly<Record<keyof GatewayApiObjects, readonly [kind: string, shape: ShapeCheck]>> = {
   gatewayClasses: [
     "GatewayClass",
     block({
