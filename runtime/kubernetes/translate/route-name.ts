@@ -30,7 +30,10 @@ export function routeName(place: RoutePlace): string {
   // Invalid characters and the separator are replaced, so two paths may give the same name.
   const plain = segments.map((segment) => segment.replaceAll(/[^A-Za-z0-9._-]/g, "-"));
   const marks = [...(kind === "prefix" ? [] : [kind]), ...(variant === undefined ? [] : [variant])].join(" ");
-  const name = [`${namespace}.${ingress}`, host, ...plain].join(":") + (marks === "" ? "" : ` (${marks})`);
+  // Brackets of an IPv6 address are not allowed in names.
+  const name =
+    [`${namespace}.${ingress}`, host.replaceAll(/[[\]]/g, "-"), ...plain].join(":") +
+    (marks === "" ? "" : ` (${marks})`);
   const isFaithful = path === segments.map((segment) => `/${segment}`).join("") && plain.join() === segments.join();
   const endsWell = marks !== "" || /[A-Za-z0-9.]$/.test(name);
   if (conditions === "" && isFaithful && endsWell && name.length <= MAX_LENGTH) return name;

@@ -4,13 +4,12 @@
  * Untrusted input: every object. A route that cannot be served is omitted as a whole and its status has the reason.
  */
 import type { DraftContext, IngressDraft } from "../draft.ts";
-import { byAge } from "../objects.ts";
+import { byAge, type LoadBalancerAddress, namespaceOf } from "../objects.ts";
 import type { DraftProblem, IngressProblem } from "../ingress-problem.ts";
-import type { LoadBalancerAddress } from "../objects.ts";
 import { attach } from "./attach.ts";
 import { readBackendTls } from "./backend-tls.ts";
 import { type AttachedRoute, draftRoute } from "./draft-routes.ts";
-import { needsNamespaces, readGateways } from "./listeners.ts";
+import { type GatewaysReading, needsNamespaces, readGateways } from "./listeners.ts";
 import type { GatewayApiObjects, GatewayRoute, GatewayRouteKind } from "./objects.ts";
 import { readPolicies } from "./policies.ts";
 import type { ObjectStatus } from "./status-parts.ts";
@@ -25,7 +24,7 @@ export interface GatewayApiOptions {
 }
 
 export interface GatewayApiReading {
-  /** Problems of objects that are not read, because their shape is not the standard's. */
+  /** Problems of objects that are not read, because their shape is not the standard's; warnings of parents and listeners. */
   readonly problems: readonly IngressProblem[];
   /** In the order of their age. */
   readonly drafts: readonly { readonly route: GatewayRoute; readonly draft: IngressDraft }[];
@@ -55,7 +54,7 @@ export async function readGatewayApi(
     await giveWay();
   }
   return {
-    problems: shapeProblems,
+    problems: [...shapeProblems, ...routes.flatMap(parentProblems), ...listenerProblems(gateways.gateways)],
     drafts: routes.flatMap(({ route, drafted }) => (drafted ? [{ route, draft: drafted.draft }] : [])),
     secrets: [...gateways.gateways.values()].flatMap((each) => each.secrets),
     configMaps: backendTls.configMaps,
@@ -71,6 +70,40 @@ export async function readGatewayApi(
     const drafted = isAccepted ? await draftRoute(kind, route, attachments, about) : undefined;
     return { kind, route, attachments, drafted };
   }
+}
+
+/** The other parents may accept the route, so these are warnings. */
+function parentProblems({ kind, route, attachments, drafted }: AttachedRoute): readonly IngressProblem[] {
+  const about = {
+    severity: "warning",
+    namespace: namespaceOf(route),
+    name: `${route.metadata.name} (${kind})`,
+  } as const;
+  const refused = attachments.filter(({ accepted }) => accepted.status === "False");
+  const unresolved = drafted?.unresolved;
+  return [
+    ...refused.map(({ gateway, accepted: { reason, message } }) => ({
+      ...about,
+      message: `is not accepted by Gateway ${gateway} (${reason}): ${message}`,
+    })),
+    ...(unresolved
+      ? [{ ...about, message: `has an unresolved backend (${unresolved.reason}): ${unresolved.message}` }]
+      : []),
+  ];
+}
+
+function listenerProblems(gateways: GatewaysReading["gateways"]): readonly IngressProblem[] {
+  return [...gateways.values()].flatMap(({ gateway, listeners }) =>
+    listeners.flatMap(({ listener, conditions }) => {
+      const failed = conditions.find(
+        ({ type, status }) => ["Accepted", "ResolvedRefs"].includes(type) && status === "False",
+      );
+      if (!failed) return [];
+      const detail = failed.message === "" ? failed.reason : `${failed.reason}: ${failed.message}`;
+      const about = { namespace: namespaceOf(gateway), name: `${gateway.metadata.name} (Gateway)` };
+      return [{ severity: "warning" as const, ...about, message: `listener "${listener.name}": ${detail}` }];
+    }),
+  );
 }
 
 function routesByAge(
