@@ -3,6 +3,7 @@ import { bytesOf, MAX_SLICE_BYTES } from "../slice-size.ts";
 import { type DraftContext, type DraftRoute, emptyDraft, type IngressDraft, hasMembers } from "../draft.ts";
 import { type DraftProblem, ingressError } from "../ingress-problem.ts";
 import { keyOf, namespaceOf } from "../objects.ts";
+import { isRecord } from "../../../shared/is-record.ts";
 import { withPolicy } from "../place.ts";
 import { routeName } from "../route-name.ts";
 import { fillSecrets } from "../secret-values.ts";
@@ -198,10 +199,10 @@ function answerOf(
   filters: readonly RouteFilter[],
   policy: PolicySettings,
   backends: BackendsReading,
-  { context, kind, problems }: DraftState,
+  { kind, problems }: DraftState,
 ): Readonly<Record<string, unknown>> {
   const report = (problem: DraftProblem): void => void problems.push(problem);
-  const about = { path: `${path}.filters`, isPrefix: match.kind === "prefix", scheme: context.scheme, report };
+  const about = { path: `${path}.filters`, isPrefix: match.kind === "prefix", report };
   const settings = filterSettings(filters, about);
   if (hasMembers(policy.settings)) return { ...policy.settings };
   if (settings["redirect"] !== undefined) return answerSettings(policy.settings, settings);
@@ -241,10 +242,16 @@ function addRoute(
     from: `${context.scheme}://${address}`,
     ...(path === "" ? {} : { [matchKind === "exact" ? "path" : matchKind]: path }),
     ...doc,
+    // Another host has the same port, unless the filter says otherwise.
+    ...(context.port === undefined && port !== undefined && redirectTo(doc["redirect"], port)),
   };
   const place = { host, hostPath, match, matchPath, backend: undefined, backendPath: `${rulePath}.backendRefs` };
   routes.set(name, { name, doc: whole, place });
   state.bytes += bytesOf([name, whole]);
+}
+
+function redirectTo(redirect: unknown, port: number): Readonly<Record<string, unknown>> {
+  return isRecord(redirect) ? { redirect: { port_redirect: port, ...redirect } } : {};
 }
 
 function conditionsOf(conditions: RouteMatch["conditions"]): string {

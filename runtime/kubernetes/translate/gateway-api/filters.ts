@@ -8,8 +8,6 @@ export interface FilterContext {
   readonly path: string;
   /** Match of the routes: "prefix", or another one for which a path is replaced as a whole. */
   readonly isPrefix: boolean;
-  /** Scheme and port of the gateway for users. */
-  readonly scheme: "http" | "https";
   readonly report: (problem: DraftProblem) => void;
 }
 
@@ -67,14 +65,14 @@ type Refuse = (at: string, message: string) => void;
 
 function redirectOf(
   { scheme, hostname, path, port, statusCode }: NonNullable<RouteFilter["requestRedirect"]>,
-  { scheme: own, isPrefix }: FilterContext,
+  { isPrefix }: FilterContext,
   refuse: Refuse,
 ): Settings {
   const redirect: Settings = { response_code: statusCode ?? 302 };
   if (scheme !== undefined) redirect["scheme_redirect"] = scheme;
   if (hostname !== undefined) redirect["host_redirect"] = hostname;
   if (port !== undefined) redirect["port_redirect"] = port;
-  else if (scheme !== undefined && scheme !== own) redirect["port_redirect"] = scheme === "https" ? 443 : 80;
+  else if (scheme !== undefined) redirect["port_redirect"] = scheme === "https" ? 443 : 80;
   if (path?.type === "ReplaceFullPath") redirect["path_redirect"] = path.replaceFullPath ?? "/";
   if (path?.type === "ReplacePrefixMatch") {
     if (isPrefix) redirect["prefix_rewrite"] = prefixOf(path.replacePrefixMatch);
