@@ -31,6 +31,7 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
     doc: "Company directory of users and groups (SCIM).",
   },
   workload_rules: { name: "WorkloadRule", doc: "Workloads of a platform: accepted claims, resources and groups." },
+  agent_runs: { name: "AgentRuns", doc: "Agent runs of a workload rule: a workload acts for a user who approves it." },
   host_certificates: { name: "HostCertificate", doc: "Certificate for one host." },
   rate_limits: { name: "RateLimit", doc: "Rate limit: exactly one of `requests` and `concurrency`." },
   redirect: { name: "RouteRedirect", doc: "Redirect target. Defaults are those of the request." },

@@ -1146,6 +1146,166 @@ export class BundleIdpGroupsResolverOutputReference extends cdktf.ComplexObject 
     return this._entra.internalValue;
   }
 }
+export interface BundleIdentityIssuersWorkloadRulesAgentRuns {
+  /**
+  * Claims that only the tokens of one run of one workload share: names or JSON Pointers, such as `run_id` or `/kubernetes.io/pod/uid`. Tokens without all of them are rejected.
+  *
+  */
+  readonly identifiedBy: string[];
+  /**
+  * Groups whose members can approve runs. The approver must also be the user named in the request. Default: any user.
+  *
+  */
+  readonly approverGroups?: string[];
+  /**
+  * Maximum duration of a run, up to `720h`. Default: `8h`.
+  *
+  */
+  readonly maxDuration?: string;
+}
+
+export function bundleIdentityIssuersWorkloadRulesAgentRunsToTerraform(struct?: BundleIdentityIssuersWorkloadRulesAgentRuns | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    identified_by: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.identifiedBy),
+    approver_groups: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.approverGroups),
+    max_duration: cdktf.stringToTerraform(struct!.maxDuration),
+  }
+}
+
+
+export function bundleIdentityIssuersWorkloadRulesAgentRunsToHclTerraform(struct?: BundleIdentityIssuersWorkloadRulesAgentRuns | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    identified_by: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.identifiedBy),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    approver_groups: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.approverGroups),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    max_duration: {
+      value: cdktf.stringToHclTerraform(struct!.maxDuration),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleIdentityIssuersWorkloadRulesAgentRunsOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleIdentityIssuersWorkloadRulesAgentRuns | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._identifiedBy !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.identifiedBy = this._identifiedBy;
+    }
+    if (this._approverGroups !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.approverGroups = this._approverGroups;
+    }
+    if (this._maxDuration !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxDuration = this._maxDuration;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleIdentityIssuersWorkloadRulesAgentRuns | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._identifiedBy = undefined;
+      this._approverGroups = undefined;
+      this._maxDuration = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._identifiedBy = value.identifiedBy;
+      this._approverGroups = value.approverGroups;
+      this._maxDuration = value.maxDuration;
+    }
+  }
+
+  // identified_by - computed: false, optional: false, required: true
+  private _identifiedBy?: string[]; 
+  public get identifiedBy() {
+    return this.getListAttribute('identified_by');
+  }
+  public set identifiedBy(value: string[]) {
+    this._identifiedBy = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get identifiedByInput() {
+    return this._identifiedBy;
+  }
+
+  // approver_groups - computed: false, optional: true, required: false
+  private _approverGroups?: string[]; 
+  public get approverGroups() {
+    return this.getListAttribute('approver_groups');
+  }
+  public set approverGroups(value: string[]) {
+    this._approverGroups = value;
+  }
+  public resetApproverGroups() {
+    this._approverGroups = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get approverGroupsInput() {
+    return this._approverGroups;
+  }
+
+  // max_duration - computed: false, optional: true, required: false
+  private _maxDuration?: string; 
+  public get maxDuration() {
+    return this.getStringAttribute('max_duration');
+  }
+  public set maxDuration(value: string) {
+    this._maxDuration = value;
+  }
+  public resetMaxDuration() {
+    this._maxDuration = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxDurationInput() {
+    return this._maxDuration;
+  }
+}
 export interface BundleIdentityIssuersWorkloadRules {
   /**
   * Required claims of the token: name, or JSON Pointer to a nested claim, to values. Every claim must have one of its values.
@@ -1162,6 +1322,11 @@ export interface BundleIdentityIssuersWorkloadRules {
   *
   */
   readonly groups?: string[];
+  /**
+  * Allows the workloads to request agent runs: they act for a user who approves it, with at most that user's access.
+  *
+  */
+  readonly agentRuns?: BundleIdentityIssuersWorkloadRulesAgentRuns;
 }
 
 export function bundleIdentityIssuersWorkloadRulesToTerraform(struct?: BundleIdentityIssuersWorkloadRules | cdktf.IResolvable): any {
@@ -1173,6 +1338,7 @@ export function bundleIdentityIssuersWorkloadRulesToTerraform(struct?: BundleIde
     claims: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.claims),
     resources: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.resources),
     groups: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.groups),
+    agent_runs: bundleIdentityIssuersWorkloadRulesAgentRunsToTerraform(struct!.agentRuns),
   }
 }
 
@@ -1200,6 +1366,12 @@ export function bundleIdentityIssuersWorkloadRulesToHclTerraform(struct?: Bundle
       isBlock: false,
       type: "list",
       storageClassType: "stringList",
+    },
+    agent_runs: {
+      value: bundleIdentityIssuersWorkloadRulesAgentRunsToHclTerraform(struct!.agentRuns),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleIdentityIssuersWorkloadRulesAgentRuns",
     },
   };
 
@@ -1238,6 +1410,10 @@ export class BundleIdentityIssuersWorkloadRulesOutputReference extends cdktf.Com
       hasAnyValues = true;
       internalValueResult.groups = this._groups;
     }
+    if (this._agentRuns?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.agentRuns = this._agentRuns?.internalValue;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -1248,6 +1424,7 @@ export class BundleIdentityIssuersWorkloadRulesOutputReference extends cdktf.Com
       this._claims = undefined;
       this._resources = undefined;
       this._groups = undefined;
+      this._agentRuns.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -1259,6 +1436,7 @@ export class BundleIdentityIssuersWorkloadRulesOutputReference extends cdktf.Com
       this._claims = value.claims;
       this._resources = value.resources;
       this._groups = value.groups;
+      this._agentRuns.internalValue = value.agentRuns;
     }
   }
 
@@ -1302,6 +1480,22 @@ export class BundleIdentityIssuersWorkloadRulesOutputReference extends cdktf.Com
   // Temporarily expose input value. Use with caution.
   public get groupsInput() {
     return this._groups;
+  }
+
+  // agent_runs - computed: false, optional: true, required: false
+  private _agentRuns = new BundleIdentityIssuersWorkloadRulesAgentRunsOutputReference(this, "agent_runs");
+  public get agentRuns() {
+    return this._agentRuns;
+  }
+  public putAgentRuns(value: BundleIdentityIssuersWorkloadRulesAgentRuns) {
+    this._agentRuns.internalValue = value;
+  }
+  public resetAgentRuns() {
+    this._agentRuns.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get agentRunsInput() {
+    return this._agentRuns.internalValue;
   }
 }
 

@@ -5,7 +5,7 @@
  * workloads, but never about users. Promises:
  * - A user id made from a token never equals a person's id.
  * - A token for other audiences, or one that tells an application about its user, is rejected.
- * - Only the subject of the token is stored.
+ * - Only the subject of the token is stored, and the claims that a rule with `agent_runs` names.
  *
  * @see draft MCP workload identity federation, RFC 7523 §3
  */
@@ -27,6 +27,9 @@ export interface Workload {
   readonly expiresAt: number;
   /** Hash of issuer and token: the same at every presentation. */
   readonly hash: string;
+  /** `sub` of the token. */
+  readonly subject: string;
+  readonly claims: Claims;
 }
 
 export type WorkloadResult =
@@ -61,7 +64,7 @@ export async function verifyWorkload(
   if (!made.ok) return bad(`sub ${made.problem}`);
   const rules = entry.workloadRules.filter((rule) => matchesClaims(rule.claims, claims));
   if (rules.length === 0) return bad(`matches no rule of ${entry.name}`);
-  return { ok: true, workload: { entry, userId: made.id, rules, expiresAt, hash } };
+  return { ok: true, workload: { entry, userId: made.id, rules, expiresAt, hash, subject, claims } };
 }
 
 export interface PlatformTokenTerms {

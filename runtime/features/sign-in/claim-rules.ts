@@ -18,7 +18,7 @@ const SEPARATOR = /[:/]/;
 
 /** A setting with such a table. */
 export function claimTable<const A extends About>(about: A): ReturnType<typeof textListMap<A>> {
-  return textListMap({ ...about, checkName: nameProblem, checkValue: valueProblem });
+  return textListMap({ ...about, checkName: claimNameProblem, checkValue: valueProblem });
 }
 
 export type ClaimTable = Readonly<Record<string, readonly string[]>>;
@@ -31,7 +31,7 @@ export interface ClaimCriterion {
 
 /** @returns criteria in the order of the table */
 export function compileClaims(table: ClaimTable): readonly ClaimCriterion[] {
-  return Object.entries(table).map(([name, values]) => ({ path: pathOf(name), accepts: values.map(acceptorOf) }));
+  return Object.entries(table).map(([name, values]) => ({ path: claimPath(name), accepts: values.map(acceptorOf) }));
 }
 
 export function matchesClaims(criteria: readonly ClaimCriterion[], claims: Readonly<Record<string, unknown>>): boolean {
@@ -43,7 +43,14 @@ export function matchesClaims(criteria: readonly ClaimCriterion[], claims: Reado
 }
 
 /** Claims that do not identify the subject: with only these, all tokens of the issuer match alike. */
-const SAY_NOBODY = new Set(["iss", "aud", "exp", "iat", "nbf", "jti", "typ"].flatMap((name) => [name, `/${name}`]));
+const SAY_NOBODY: ReadonlySet<string> = new Set(
+  ["iss", "aud", "exp", "iat", "nbf", "jti", "typ"].flatMap((name) => [name, `/${name}`]),
+);
+
+/** Whether all tokens of an issuer, or all tokens of one workload, can have the same value of this claim. */
+export function identifiesNothing(name: string): boolean {
+  return SAY_NOBODY.has(name) || name === "sub" || name === "/sub";
+}
 
 /** Whether a table does not distinguish the issuer's tokens at all. */
 export function pinsNothing(table: ClaimTable): boolean {
@@ -66,7 +73,7 @@ export function isPinnedBy(values: readonly string[] | undefined, segment: numbe
 }
 
 /** Path of a claim by name. "~1" and "~0" represent "/" and "~" (RFC 6901 §3). */
-function pathOf(name: string): readonly string[] {
+export function claimPath(name: string): readonly string[] {
   if (!name.startsWith("/")) return [name];
   return name
     .slice(1)
@@ -75,7 +82,7 @@ function pathOf(name: string): readonly string[] {
 }
 
 /** @returns undefined if absent */
-function findClaim(claims: Readonly<Record<string, unknown>>, path: readonly string[]): unknown {
+export function findClaim(claims: Readonly<Record<string, unknown>>, path: readonly string[]): unknown {
   let value: unknown = claims;
   for (const name of path) {
     if (!isRecord(value) || !Object.hasOwn(value, name)) return undefined;
@@ -103,7 +110,7 @@ function separatorsOf(text: string): string {
   return text.replaceAll(/[^:/]/g, "");
 }
 
-function nameProblem(name: string): string | undefined {
+export function claimNameProblem(name: string): string | undefined {
   if (!name.startsWith("/")) return undefined;
   if (/~(?![01])/.test(name)) return quotedProblem(name, 'must write "~" as "~0" and "/" within a name as "~1"');
   return name.split("/").slice(1).includes("") ? quotedProblem(name, "has a name without characters") : undefined;

@@ -4,6 +4,14 @@
  */
 import { errorAt, quote, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import { labelled } from "../../settings/types/block.ts";
+import {
+  agentRuns,
+  type AgentRuns,
+  agentRunsProblems,
+  canonicalRuns,
+  compileAgentRuns,
+  groupProblem,
+} from "./agent-runs.ts";
 import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
@@ -26,8 +34,9 @@ const shape = {
   groups: textList({
     doc: "Groups of its workloads, for policies.",
     unset: "none",
-    check: (value) => (value === "" || /\p{Cc}/u.test(value) ? "is not a valid group name" : undefined),
+    check: groupProblem,
   }),
+  agent_runs: agentRuns,
 };
 
 export const workloadRules = labelled(shape, {
@@ -51,6 +60,8 @@ export interface WorkloadRule {
   /** Addresses without a trailing slash. */
   readonly resources: readonly string[];
   readonly groups: readonly string[];
+  /** Undefined: its workloads cannot request agent runs. */
+  readonly agentRuns: AgentRuns | undefined;
 }
 
 export function compileWorkloadRules(rules: WorkloadRulesDoc | undefined): readonly WorkloadRule[] {
@@ -60,6 +71,7 @@ export function compileWorkloadRules(rules: WorkloadRulesDoc | undefined): reado
     claims: compileClaims(rule.claims),
     resources: rule.resources.map((resource) => trimSlash(new URL(resource).href)),
     groups: rule.groups ?? [],
+    agentRuns: rule.agent_runs && compileAgentRuns(rule.agent_runs, rule.claims),
   }));
 }
 
@@ -67,7 +79,7 @@ export function compileWorkloadRules(rules: WorkloadRulesDoc | undefined): reado
 function canonical(rule: RuleDoc): readonly unknown[] {
   const claims = Object.entries(rule.claims).toSorted(([a], [b]) => (a < b ? -1 : 1));
   // `null`: a removed setting. Without it the digests would change, and an update would invalidate issued tokens.
-  return [claims, rule.resources, rule.groups ?? [], null];
+  return [claims, rule.resources, rule.groups ?? [], null, ...(rule.agent_runs ? canonicalRuns(rule.agent_runs) : [])];
 }
 
 /** @param at path of the entry in `identity_issuers` */
@@ -76,10 +88,11 @@ export function* workloadRuleProblems(
   issuer: string,
   rules: WorkloadRulesDoc | undefined,
 ): Iterable<UnplacedProblem> {
-  for (const [name, { claims, resources }] of Object.entries(rules ?? {})) {
+  for (const [name, { claims, resources, agent_runs: runs }] of Object.entries(rules ?? {})) {
     const rule = [...at, "workload_rules", name];
     if (resources.length === 0) yield errorAt([...rule, "resources"], "is an empty list, must name one at least");
     yield* claimProblems([...rule, "claims"], issuer, claims);
+    if (runs) yield* agentRunsProblems([...rule, "agent_runs"], runs);
   }
 }
 
