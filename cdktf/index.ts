@@ -57,6 +57,8 @@ export {
   authenticatedUser,
   type CertificateName,
   type CertificateProps,
+  actor,
+  actorClaim,
   claim,
   clientCertificate,
   corsPreflight,

@@ -64,6 +64,11 @@ export const domain = textCriterion("domain");
 export const groups = listCriterion("groups");
 /** A claim of the user by its path, such as `claim("department")`; a claim with one value is a list of one. */
 export const claim = (path: string): ListCriterion<string | number | boolean> => listCriterion(`claim/${path}`);
+/** The workload that acts for the user in an agent run: `workload:<issuer name>/<sub>`; false for requests without a run. */
+export const actor = textCriterion("actor");
+/** A claim of that workload by its name in `claims` or `identifiedBy` of its rule; false for requests without a run. */
+export const actorClaim = (name: string): ListCriterion<string | number | boolean> =>
+  listCriterion(`actor_claim/${name}`);
 /** The tool of an MCP `tools/call`; false for every other request, so it belongs under `deny`. */
 export const mcpTool: Omit<TextCriterion, "isNot"> & {
   /** The same without case sensitivity, for servers that compare names this way. */

@@ -27,6 +27,8 @@ export interface TestRequest {
   readonly groups?: readonly string[];
   /** Further claims of the identity. */
   readonly claims?: Readonly<Record<string, unknown>>;
+  /** The workload that acts for the user in an agent run, and its claims. @default - none */
+  readonly actor?: { readonly id: string; readonly claims?: Readonly<Record<string, string | readonly string[]>> };
   /** The tool of an MCP `tools/call`. */
   readonly tool?: string;
   /** The method of another MCP message, such as "tools/list". */
@@ -101,13 +103,22 @@ function expectDecision(
 
 function factsOf(request: TestRequest): Facts {
   const { email, user, groups = [], claims = {}, tool, mcpMethod, isCorsPreflight = false } = request;
-  const { path = "/", ip = "192.0.2.1", certificate, device } = request;
+  const { path = "/", ip = "192.0.2.1", certificate, device, actor } = request;
   const otherPaths = otherReadings(path);
   const mcp = tool === undefined ? mcpMethod : "tools/call";
   const isSignedIn = email !== undefined || user !== undefined;
   const method = request.method ?? (isCorsPreflight ? "OPTIONS" : mcp === undefined ? "GET" : "POST");
   return {
-    ...(isSignedIn && { user: { id: user ?? email ?? "", email: email ?? "", name: "", groups, claims } }),
+    ...(isSignedIn && {
+      user: {
+        id: user ?? email ?? "",
+        email: email ?? "",
+        name: "",
+        groups,
+        claims,
+        ...(actor && { actor: { claims: {}, ...actor, run: "test" } }),
+      },
+    }),
     // As in the gateway: only browser sessions can verify a device.
     ...(isSignedIn && mcp === undefined && device && { devices: [deviceFacts(device)] }),
     http: {

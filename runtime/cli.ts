@@ -144,6 +144,8 @@ function addQuestions(program: Command, exit: Exit): void {
     .option("--email <address>", "Email address of the user", "")
     .option("--groups <names>", "Groups of the user, comma-separated", "")
     .option("--claim <name=value...>", "User claim; repeat for several values")
+    .option("--actor <id>", "User ID of the workload that acts for the user")
+    .option("--actor-claim <name=value...>", "Claim of that workload; repeat for several values")
     .option("--anonymous", "Simulate an anonymous request")
     .option("--device <id>", "ID of the session's verified device")
     .option("--device-approved", "The verified device is approved")

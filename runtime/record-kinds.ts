@@ -11,6 +11,7 @@ import { API_ANSWER_FORMATS } from "./admin-listener/objects/idempotency.ts";
 import { MCP_ANSWER_FORMATS } from "./mcp/federation/answer-records.ts";
 import { DRIFT_FORMATS } from "./mcp/tool-locks/shared-drift.ts";
 import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
+import { RUN_FORMATS } from "./oauth/server/runs/run-records.ts";
 import { DIRECTORY_FORMATS } from "./directories/records.ts";
 import { SESSION_FORMATS } from "./identity/identity-records.ts";
 import type { RecordFormats } from "./store/formats.ts";
@@ -25,6 +26,7 @@ export const recordFormats: RecordFormats = {
   ...SESSION_FORMATS,
   ...DIRECTORY_FORMATS,
   ...ISSUER_FORMATS,
+  ...RUN_FORMATS,
   ...UPSTREAM_FORMATS,
   ...MINTED_FORMATS,
   ...API_ANSWER_FORMATS,

@@ -10,6 +10,7 @@ import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
 import { findServers } from "./oauth/server/find-issuer.ts";
 import type { CardsDeps } from "./portal/cards.ts";
 import { catalogEndpoints } from "./catalog/catalog.ts";
+import type { RunEvents } from "./oauth/server/deps.ts";
 import { createIssuer } from "./oauth/server/issuer.ts";
 import { createTaskOutcomes } from "./limits/history/task-outcomes.ts";
 import { StoreHistory } from "./limits/history/store-history.ts";
@@ -47,6 +48,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
   const userSections: readonly UserSection[] = [
     async (...of) => console?.userSection(...of),
     (...of) => approvals.userSection(...of),
+    (...of) => issuer.userSection(...of),
     (...of) => portal.userSection(...of),
   ];
   const session: People = own(
@@ -61,7 +63,16 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
   const { clientDocumentUrl } = options;
   const guarded = { fetch, development, onRefresh, clientDocumentUrl };
   const upstream = own(createUpstream({ ...common, ...guarded, browser, csrf, idJags, findServers, blocks }));
-  const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument, ...consentParts(ground) }));
+  const issuer = own(
+    createIssuer({
+      ...common,
+      session,
+      upstream,
+      fetchClientDocument,
+      runEvents: runEvents(ground),
+      ...consentParts(ground),
+    }),
+  );
   const portal = createPortal({
     ...common,
     ...portalParts(ground, session, upstream),
@@ -162,6 +173,26 @@ function portalParts({ blocks, listedTools }: CoreServices, session: People, ups
 /** Known tools, for pages of users. */
 function consentParts({ listedTools }: Pick<CoreServices, "listedTools">): Required<Pick<CardsDeps, "knownTools">> {
   return { knownTools: (route, userId) => knownToolsFor(route, userId, listedTools) };
+}
+
+/** Webhook events and records of agent runs. */
+function runEvents({ notify, recordAction }: CoreServices): RunEvents {
+  return {
+    onPending({ id, value }, page) {
+      const { workload, servers, approver } = value;
+      const data = { page, workload: workload.userId, servers: servers.slice(0, 8), approver };
+      notify({ type: "run.waiting", subject: id, data });
+    },
+    onDecided({ id, value }) {
+      recordAction?.({
+        action: value.state === "active" ? "approve" : "refuse",
+        by: value.userId ?? "",
+        target: `run ${id} of ${value.workload.userId} on ${value.servers.join(", ")}`,
+        before: "pending",
+        after: value.state,
+      });
+    },
+  };
 }
 
 /** Metrics and records of sign-ins and sign-outs. */

@@ -54,7 +54,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpCatalog?: string;
   /**
-  * Fields of authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay. Default: `request-id, user, email, mcp-method, mcp-tool`.
+  * Fields of authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, actor, run, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
   readonly authorizeLogFields?: string[];

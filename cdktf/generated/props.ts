@@ -38,8 +38,8 @@ export interface GatewaySettings {
   readonly mcpCatalog?: "users" | "public";
   /**
    * Fields of authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email,
-   * session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters,
-   * replay.
+   * session-id, grant-id, client-id, actor, run, issuer, issuer-rules, auth-method, mcp-method, mcp-tool,
+   * mcp-tool-parameters, replay.
    * @default request-id, user, email, mcp-method, mcp-tool
    */
   readonly authorizeLogFields?: readonly AuthorizeLogField[];
@@ -226,7 +226,7 @@ export interface RuntimeFlags {
 }
 
 /** Optional fields of authorization records. */
-export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "issuer" | "issuer-rules" | "auth-method" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters" | "replay";
+export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "actor" | "run" | "issuer" | "issuer-rules" | "auth-method" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters" | "replay";
 
 /** Source for groups that the identity provider omits. */
 export interface GroupsResolver {

@@ -17,6 +17,7 @@ interface EventKind {
 
 export const EVENTS = {
   "approval.waiting": { doc: "a call is pending approval", onceIn: DAY },
+  "run.waiting": { doc: "an agent run is pending approval", onceIn: DAY },
   "tools.drift": {
     doc: "tools, prompts, resource templates or instructions of an MCP server differ from the lock",
     onceIn: 7 * DAY,

@@ -7,7 +7,7 @@
  *
  * @see test/requirements.ts, "Authorization log record", "Events"; DECISIONS.md D9
  */
-import type { Decision, McpFacts } from "../policy/facts.ts";
+import type { Decision, McpFacts, UserFacts } from "../policy/facts.ts";
 import type { ShadowResult } from "../policy/shadow.ts";
 import { escapeMarks, plainJsonText } from "./record-text.ts";
 
@@ -38,7 +38,7 @@ export interface RecordInput {
   readonly route?: string | undefined;
   readonly http: { readonly method: string; readonly path: string; readonly host: string; readonly ip: string };
   /** Absent when no user is signed in. */
-  readonly user?: { readonly id: string; readonly email: string } | undefined;
+  readonly user?: Pick<UserFacts, "id" | "email" | "actor"> | undefined;
   readonly sessionId?: string | undefined;
   readonly grantId?: string | undefined;
   readonly clientId?: string | undefined;
@@ -86,6 +86,8 @@ export const RECORD_FIELDS = [
   "session-id",
   "grant-id",
   "client-id",
+  "actor",
+  "run",
   "issuer",
   "issuer-rules",
   "auth-method",
@@ -111,6 +113,8 @@ const WRITE_FIELD: Readonly<Record<RecordField, Write>> = {
   "session-id": (input) => field("session-id", input.sessionId),
   "grant-id": (input) => field("grant-id", input.grantId),
   "client-id": (input) => field("client-id", input.clientId),
+  actor: (input) => field("actor", input.user?.actor?.id),
+  run: (input) => field("run", input.user?.actor?.run),
   issuer: (input) => field("issuer", input.issuer),
   "issuer-rules": (input) => field("issuer-rules", input.issuerRules?.join(" ")),
   "auth-method": (input) => field("auth-method", input.authMethod),

@@ -10,7 +10,7 @@ import type { Store } from "../store/store.ts";
 import type { IdentityService } from "./identities.ts";
 import { isStillTrusted, workloadUser } from "./users/asserted.ts";
 import { provenDevices, sameDevices } from "./users/device-facts.ts";
-import type { AssertedBy, AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
+import type { Actor, AssertedBy, AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
 import { userTag, type DeviceProof, type SessionRecords } from "./identity-records.ts";
 import { serviceAccountUser } from "./tokens/service-accounts.ts";
 import type { ExternalTokenClaims } from "./external-token.ts";
@@ -59,12 +59,17 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
       ({ assertedBy } = grant.value);
       expiresAt = Math.min(expiresAt, grant.expiresAt ?? expiresAt);
     }
-    const sid = claimed.sessionId ?? claimed.grantId;
-    if (userId === undefined || sid === undefined) return refusal("malformed");
+    const grantId = claimed.grantId ?? claimed.runId;
+    const sid = claimed.sessionId ?? grantId;
+    const run = claimed.runId === undefined ? undefined : await findRun(deps, claimed.runId);
+    if (claimed.runId !== undefined && !run) return refusal("revoked");
+    if (userId === undefined || sid === undefined || (run && run.userId !== userId)) return refusal("malformed");
+    if (run) expiresAt = Math.min(expiresAt, run.expiresAt);
     const { settings } = deps.snapshots.current();
     // A workload never uses a person's record, and a workload's grant never authenticates a person.
     if ((claimed.kind === "workload") !== (assertedBy?.rules !== undefined)) return refusal("malformed");
-    const user = assertedBy?.rules ? workloadOf(settings, assertedBy, userId) : await deps.identities.load(userId);
+    const found = assertedBy?.rules ? workloadOf(settings, assertedBy, userId) : await deps.identities.load(userId);
+    const user = found && run ? { ...found, actor: run.actor } : found;
     if (!user) return refusal(claimed.kind === "workload" ? "revoked" : "unknown-user");
     const devices = proofs.length === 0 ? undefined : await provenDevices(deps, proofs, userId);
     // A revocation may have arrived while reading.
@@ -82,7 +87,7 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
         user,
         sid,
         ...(claimed.sessionId === undefined ? {} : { sessionId: claimed.sessionId }),
-        ...(claimed.grantId === undefined ? {} : { grantId: claimed.grantId }),
+        ...(grantId === undefined ? {} : { grantId }),
         ...(claimed.clientId === undefined ? {} : { clientId: claimed.clientId }),
         ...(claimed.scopes === undefined ? {} : { scopes: claimed.scopes }),
         ...(claimed.keyThumbprint === undefined ? {} : { keyThumbprint: claimed.keyThumbprint }),
@@ -90,10 +95,30 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
         ...(devices === undefined ? {} : { devices }),
         ...(assertedBy === undefined ? {} : { assertedBy }),
         expiresAt,
-        revocationKeys: [...keys, userTag(userId)],
+        revocationKeys: [...keys, userTag(userId), ...(run ? [userTag(run.actor.id)] : [])],
       },
     };
   };
+}
+
+/** An active run of a workload for a user. @returns undefined if it has ended */
+async function findRun(
+  { store }: Pick<ConfirmationDeps, "store">,
+  id: string,
+): Promise<{ readonly userId: string; readonly expiresAt: number; readonly actor: Actor } | undefined> {
+  const found = await store.get<StoredRun>(`run:${id}`);
+  if (found?.value.state !== "active" || found.value.userId === undefined) return undefined;
+  const { userId, endsAt, workload } = found.value;
+  const { userId: actorId, claims, assertedBy } = workload;
+  return { userId, expiresAt: endsAt, actor: { id: actorId, run: id, claims, assertedBy } };
+}
+
+/** The used part of the record in oauth/server/runs/. The token that names it is sealed, and made after its proof was checked. */
+interface StoredRun {
+  readonly state: string;
+  readonly userId?: string;
+  readonly endsAt: number;
+  readonly workload: Pick<Actor, "claims" | "assertedBy"> & { readonly userId: string };
 }
 
 /** The email may change without a new version: `idp_require_email_verified` applies when the record is read. */
@@ -143,6 +168,7 @@ function revocationKeys(claimed: Claimed): string[] {
   const keys: string[] = [];
   if (claimed.sessionId !== undefined) keys.push(`session:${claimed.sessionId}`);
   if (claimed.grantId !== undefined) keys.push(`grant:${claimed.grantId}`);
+  if (claimed.runId !== undefined) keys.push(`run:${claimed.runId}`);
   if (claimed.accountId !== undefined) keys.push(`service-account:${claimed.accountId}`);
   if (claimed.clientId !== undefined) keys.push(`client:${claimed.clientId}`);
   return keys;

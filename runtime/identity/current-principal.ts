@@ -36,6 +36,8 @@ export async function currentPrincipal(
   // A deleted service account has ended. An expired token cannot be checked with its issuer.
   if (principal.kind === "service-account") return undefined;
   if (principal.kind === "provider-token" || principal.kind === "workload") return principal;
+  // A run ends with its record.
+  if (principal.user.actor !== undefined) return undefined;
   const user = await deps.identities.load(principal.user.id);
   return user === undefined || user.version === principal.user.version ? user && principal : { ...principal, user };
 }
@@ -55,7 +57,7 @@ async function confirmedPrincipal(deps: CurrentPrincipalDeps, principal: Princip
       expiresAt,
       ...(kind === "service-account" ? { accountId: sid } : {}),
       ...(sessionId === undefined ? {} : { sessionId }),
-      ...(grantId === undefined ? {} : { grantId }),
+      ...(user.actor !== undefined ? { runId: user.actor.run } : grantId === undefined ? {} : { grantId }),
       ...(clientId === undefined ? {} : { clientId }),
       ...(scopes === undefined ? {} : { scopes }),
     },

@@ -28,6 +28,8 @@ export interface ExternalTokenClaims {
   readonly sessionId?: string;
   /** The grant of the token. */
   readonly grantId?: string;
+  /** The agent run of the token, instead of a grant. */
+  readonly runId?: string;
   /** The service account of its token. */
   readonly accountId?: string;
   /** Key of the MCP client route that an application's token was issued for. */
@@ -61,6 +63,7 @@ interface Wire {
   readonly u: string;
   readonly s?: string;
   readonly g?: string;
+  readonly n?: string;
   readonly m?: string;
   readonly r?: string;
   readonly c?: string;
@@ -84,6 +87,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
         u: claims.userId,
         ...(claims.sessionId === undefined ? {} : { s: claims.sessionId }),
         ...(claims.grantId === undefined ? {} : { g: claims.grantId }),
+        ...(claims.runId === undefined ? {} : { n: claims.runId }),
         ...(claims.accountId === undefined ? {} : { m: claims.accountId }),
         ...(claims.routeKey === undefined ? {} : { r: claims.routeKey }),
         ...(claims.clientId === undefined ? {} : { c: claims.clientId }),
@@ -110,6 +114,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
           userId,
           ...(wire.s === undefined ? {} : { sessionId: wire.s }),
           ...(wire.g === undefined ? {} : { grantId: wire.g }),
+          ...(wire.n === undefined ? {} : { runId: wire.n }),
           ...(wire.m === undefined ? {} : { accountId: wire.m }),
           ...(wire.r === undefined ? {} : { routeKey: wire.r }),
           ...(wire.c === undefined ? {} : { clientId: wire.c }),

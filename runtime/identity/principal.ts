@@ -1,5 +1,5 @@
 import type { WorkloadRule } from "../features/sign-in/workload-rules.ts";
-import type { DeviceFacts, UserFacts } from "../policy/facts.ts";
+import type { ActorFacts, DeviceFacts, UserFacts } from "../policy/facts.ts";
 import type { UserId } from "../shared/user-id.ts";
 
 /** Facts of the user's current record. `version` increases whenever claims change. */
@@ -8,6 +8,13 @@ export interface User extends UserFacts {
   readonly version: number;
   /** Issuer of the user, if it is not the first provider: name in `identity_issuers`, and `iss`. */
   readonly issuer?: { readonly name: string; readonly url: string };
+  readonly actor?: Actor;
+}
+
+/** The workload of an agent run, which acts for the user with at most that user's access. */
+export interface Actor extends ActorFacts {
+  /** The platform and the rule that admitted it. Access ends without them. */
+  readonly assertedBy: AssertedBy;
 }
 
 /** A device proven by a browser session, from its record. */
@@ -47,6 +54,7 @@ export interface Principal {
   /** Session of the credential, for the assertion's `sid`; without a session, the id of the grant or service account. */
   readonly sid: string;
   readonly sessionId?: string;
+  /** Grant, or agent run, of the credential. */
   readonly grantId?: string;
   /** Browser sessions only, at least one: the holder of a token may be on any device. */
   readonly devices?: readonly ProvenDevice[];
@@ -63,8 +71,8 @@ export interface Principal {
   /** Epoch seconds. The credential expires then, and open streams end. */
   readonly expiresAt: number;
   /**
-   * Keys of the revocation feed that revoke this principal: "session:…", "grant:…", "service-account:…", "client:…",
-   * "user:…".
+   * Keys of the revocation feed that revoke this principal: "session:…", "grant:…", "run:…", "service-account:…",
+   * "client:…", "user:…".
    */
   readonly revocationKeys: readonly string[];
 }

@@ -1,7 +1,7 @@
 /**
  * Revocations, known to every process through an append-only feed of keys in the store.
  *
- * "session:…", "grant:…" and "service-account:…" stay revoked until every credential issued under them has expired.
+ * "session:…", "grant:…", "run:…" and "service-account:…" stay revoked until every credential issued under them has expired.
  * "device:…" revokes facts about a device from before a removal or a withdrawn approval. "user:…" and "client:…" revoke
  * everything that exists under them at that time, each session, grant and service account by its own key. So the same
  * user may sign in again. Listeners also get the wider key. "oid:…" does the same for users known only to their
@@ -149,10 +149,10 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     endHere: learn,
     isPending: (key) => writes.has(key),
     async revoke(key) {
-      if (!/^(session|grant|service-account|device|client|user|oid):./.test(key)) {
+      if (!/^(session|grant|run|service-account|device|client|user|oid):./.test(key)) {
         throw new GatewayError(
           "revocation.key",
-          `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, service account, device, client, user or oid`,
+          `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, run, service account, device, client, user or oid`,
         );
       }
       await (isWide(key) ? revokeAll(key) : revokeOne(key));
@@ -196,13 +196,14 @@ export async function listAfterCodes(
 }
 
 /** Keys with a record of the same name. */
-const HAS_RECORD = /^(session|grant|service-account):/;
+const HAS_RECORD = /^(session|grant|run|service-account):/;
 
 /** Keys whose record names its user. */
-const OF_USER = /^(session|grant):/;
+const OF_USER = /^(session|grant|run):/;
 
 interface Owned {
-  readonly userId: string;
+  /** Absent: a run that is not approved. */
+  readonly userId?: string;
 }
 
 /** Keys that cover many sessions and grants. */

@@ -1,5 +1,5 @@
 /**
- * Administrators' blocks, the emergency brake: finds the block for a user, client, grant, route or tool.
+ * Administrators' blocks, the emergency brake: finds the block for a user, client, grant, agent run, route or tool.
  *
  * Pure. A block only removes access: it is checked before the route's policy, which cannot override it. Checked in
  * `proxy/decide.ts` (every request to a route), `proxy/forwarding/streams.ts` (open streams),
@@ -9,15 +9,15 @@
 import { lowerAscii } from "../shared/ascii.ts";
 import { isNamedByEmail } from "../shared/user-id.ts";
 import { refusedDecision } from "./evaluate.ts";
-import type { Decision } from "./facts.ts";
+import type { ActorFacts, Decision, UserFacts } from "./facts.ts";
 
-export const BLOCK_KINDS = ["user", "client", "grant", "route", "tool"] as const;
+export const BLOCK_KINDS = ["user", "client", "grant", "run", "route", "tool"] as const;
 export type BlockKind = (typeof BLOCK_KINDS)[number];
 
 /** Target of a block. */
 export interface BlockTarget {
   readonly kind: BlockKind;
-  /** User id or email address; client id; grant id; route key; tool name. */
+  /** User id or email address; client id; grant id; run id; route key; tool name. */
   readonly name: string;
   /** The route's key, for a tool that is blocked only on this route. */
   readonly route?: string;
@@ -38,7 +38,7 @@ export interface Block extends BlockTarget {
 
 /** Known facts about a request; an absent fact matches no block. */
 export interface BlockSubject {
-  readonly user?: { readonly id: string; readonly email: string } | undefined;
+  readonly user?: (Pick<UserFacts, "id" | "email"> & { readonly actor?: Pick<ActorFacts, "id" | "run"> }) | undefined;
   readonly clientId?: string | undefined;
   readonly grantId?: string | undefined;
   readonly routeKey?: string | undefined;
@@ -56,6 +56,7 @@ export interface BlockIndex {
   readonly emails: ReadonlyMap<string, Block>;
   readonly clients: ReadonlyMap<string, Block>;
   readonly grants: ReadonlyMap<string, Block>;
+  readonly runs: ReadonlyMap<string, Block>;
   readonly routes: ReadonlyMap<string, Block>;
   /** Blocked on every route. */
   readonly tools: ReadonlyMap<string, Block>;
@@ -79,6 +80,7 @@ export function indexBlocks(blocks: readonly Block[]): BlockIndex {
     emails: new Map(of("user").flatMap((block) => addressesOf(block).map((address) => [address, block] as const))),
     clients: byName(of("client")),
     grants: byName(of("grant")),
+    runs: byName(of("run")),
     routes: byName(of("route")),
     tools: byName(of("tool").filter(({ route }) => route === undefined)),
     toolsOfRoutes,
@@ -102,6 +104,12 @@ export function findBlock(index: BlockIndex, subject: BlockSubject, now: number)
     if (isActive(found)) return found;
     found = index.emails.size === 0 ? undefined : index.emails.get(fold(user.email));
     if (isActive(found)) return found;
+    if (user.actor !== undefined) {
+      found = index.users.get(user.actor.id);
+      if (isActive(found)) return found;
+      found = index.runs.get(user.actor.run);
+      if (isActive(found)) return found;
+    }
   }
   found = clientId === undefined ? undefined : index.clients.get(clientId);
   if (isActive(found)) return found;
@@ -126,6 +134,7 @@ const DECISIONS: Readonly<Record<BlockKind, Decision>> = {
   user: refusedDecision(BLOCKED, "blocked-user"),
   client: refusedDecision(BLOCKED, "blocked-client"),
   grant: refusedDecision(BLOCKED, "blocked-grant"),
+  run: refusedDecision(BLOCKED, "blocked-run"),
   route: refusedDecision(BLOCKED, "blocked-route"),
   tool: refusedDecision(BLOCKED, "blocked-tool", "mcp-tool-unauthorized"),
 };

@@ -24,6 +24,16 @@ export function isClaimOmitted(leftOut: LeftOut, claims: UserFacts["claims"], na
   );
 }
 
+/** Workload that acts for the user. */
+export interface ActorFacts {
+  /** User ID of the workload. */
+  readonly id: string;
+  /** ID of the agent run. */
+  readonly run: string;
+  /** Claims that its platform attested, by name as in the configuration. */
+  readonly claims: Readonly<Record<string, string | readonly string[]>>;
+}
+
 export interface UserFacts {
   /** See shared/user-id.ts. */
   readonly id: string;
@@ -36,6 +46,8 @@ export interface UserFacts {
   readonly claims: Readonly<Record<string, unknown>>;
   /** Omitted claims: criteria about these are unknown. */
   readonly leftOut?: LeftOut;
+  /** Absent: the user acts without an agent run. */
+  readonly actor?: ActorFacts;
 }
 
 export interface McpFacts {

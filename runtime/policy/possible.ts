@@ -4,7 +4,7 @@
 import type { Facts, McpFacts, UserFacts } from "./facts.ts";
 import { MAY_HOLD, MAY_MISS, NEITHER, POSSIBLY, possibleOnTemplate, type Possible } from "./mcp/resource-template.ts";
 import { mayBeSkillUri } from "./mcp/resource-uri.ts";
-import { FALSE, TRUE, outcomeOf } from "./packed-outcome.ts";
+import { FALSE, TRUE, UNKNOWN, outcomeOf } from "./packed-outcome.ts";
 import { findLeaf, isOmitted } from "./tree.ts";
 import type { Leaf, OperatorRule } from "./tree.ts";
 
@@ -123,6 +123,8 @@ function possibleLeaf(
     case "user":
       if (user === undefined) return NEITHER;
       if (user.leftOut !== undefined && isOmitted(leaf, user.leftOut, user.claims)) return NEITHER;
+      // A claim of the actor that no criterion can read.
+      if (leaf.find?.(facts) === UNKNOWN) return NEITHER;
       return certain(leaf, facts);
     case "nothing":
       return certain(leaf, facts);

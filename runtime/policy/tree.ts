@@ -220,7 +220,8 @@ function leafReasons(doc: CriterionDoc, action: PolicyAction, operator: Operator
   const { criterion } = openCriterion(doc);
   const { yes, no } = spokenReasons(criterion, action, operator);
   if (criterion.about === "user") {
-    return [yes, no, USER_UNAUTHENTICATED, ...(criterion.omitted ? [criterion.omitted.reason] : [])];
+    const unknown = [criterion.omitted?.reason, criterion.unknownReason].filter((each) => each !== undefined);
+    return [yes, no, USER_UNAUTHENTICATED, ...unknown];
   }
   if (criterion.about === "device") return [yes, no, USER_UNAUTHENTICATED, DEVICE_UNAUTHENTICATED];
   if (criterion.without) return [yes, no, CERTIFICATE_REQUIRED];

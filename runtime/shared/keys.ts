@@ -33,6 +33,7 @@ export const KEY_PURPOSES = [
   "provider-tokens",
   "identity-record",
   "remembered-consent",
+  "agent-run",
   "vault",
   "mcp-session",
   "mcp-task",

@@ -14,7 +14,7 @@ type Deps = Pick<KindDeps, "store" | "clock">;
 
 const CREATE_INPUTS = [
   { name: "kind", label: "Type", values: BLOCK_KINDS, isRequired: true },
-  { name: "name", label: "Name: user ID or email, client ID, grant ID, route key, or tool", isRequired: true },
+  { name: "name", label: "Name: user ID or email, client ID, grant ID, run ID, route key, or tool", isRequired: true },
   { name: "route", label: "Route, owner/name (tool blocks only)" },
   {
     name: "until",
@@ -32,7 +32,11 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
   needsReason: "Cannot create block: a reason must be given",
   fields: [
     textField("kind", "What kind of thing is blocked", ({ kind }) => kind, BLOCK_KINDS),
-    textField("name", "User ID or email address, client ID, grant ID, route key or tool name", ({ name }) => name),
+    textField(
+      "name",
+      "User ID or email address, client ID, grant ID, run ID, route key or tool name",
+      ({ name }) => name,
+    ),
     textField("route", "Key of the only route on which a tool is blocked", ({ route }) => route ?? ""),
     timeField("until", "End of the block", ({ until }) => until ?? ""),
     textField("reason", "The administrator's reason", ({ reason }) => reason),

@@ -5,7 +5,15 @@
  * and an incomplete one is broken, never read in part.
  */
 import { DEVICE_TYPES } from "../../policy/device-match.ts";
-import type { ArgumentFacts, CertificateFacts, DeviceFacts, LeftOut, McpFacts, UserFacts } from "../../policy/facts.ts";
+import type {
+  ActorFacts,
+  ArgumentFacts,
+  CertificateFacts,
+  DeviceFacts,
+  LeftOut,
+  McpFacts,
+  UserFacts,
+} from "../../policy/facts.ts";
 import { APPROVAL_REQUIRED } from "../../policy/mcp/approval.ts";
 import { argumentsOf } from "../../policy/mcp/argument-values.ts";
 import { comparableArguments, type RecordedFacts, type RecordNeeds } from "../../policy/recorded/decide-recorded.ts";
@@ -186,9 +194,25 @@ function leftOutOf({ others, ...known }: LeftOut, hasClaims: boolean): LeftOut {
 }
 
 function readUser(value: unknown): Omit<UserFacts, "name" | "claims"> & { readonly claims: unknown } {
-  const { id, email, groups, claims, "left-out": leftOut } = members(value);
+  const { id, email, groups, claims, "left-out": leftOut, actor: by } = members(value);
   const left = optional(leftOut, readLeftOut);
-  return { id: text(id), email: text(email), groups: texts(groups), claims, ...(left && { leftOut: left }) };
+  const actor = optional(by, readActor);
+  return {
+    id: text(id),
+    email: text(email),
+    groups: texts(groups),
+    claims,
+    ...(left && { leftOut: left }),
+    ...(actor && { actor }),
+  };
+}
+
+function readActor(value: unknown): ActorFacts {
+  const { id, run, claims } = members(value);
+  const named = Object.entries(members(claims)).map(
+    ([name, each]) => [name, Array.isArray(each) ? texts(each) : text(each)] as const,
+  );
+  return { id: text(id), run: text(run), claims: Object.fromEntries(named) };
 }
 
 function readLeftOut(value: unknown): LeftOut {

@@ -95,7 +95,7 @@ const MESSAGE_TEXTS = ["method", "tool", "prompt", "resource"] as const;
 type Written = Record<
   | `facts ${"http" | "user" | "devices" | "mcp"}`
   | `http ${"method" | "path" | "host" | "ip" | "isCorsPreflight" | "certificate" | "otherPaths"}`
-  | `user ${"id" | "email" | "groups" | "claims" | "leftOut" | "name"}`
+  | `user ${"id" | "email" | "groups" | "claims" | "leftOut" | "name" | "actor"}`
   | `mcp ${(typeof MESSAGE_TEXTS)[number] | "arguments"}`,
   true
 >;
@@ -105,9 +105,11 @@ type Known = Record<
 >;
 true satisfies Written extends Known ? true : false;
 
-function writeUser({ id, email, groups, claims, leftOut }: UserFacts, digests: Digests | undefined): string {
+function writeUser({ id, email, groups, claims, leftOut, actor }: UserFacts, digests: Digests | undefined): string {
   let text = `{"id":${plainJsonText(id)},"email":${plainJsonText(email)},"groups":[${groups.map(plainJsonText).join(",")}]`;
   if (leftOut) text += `,"left-out":${objectText(leftOut)}`;
+  // In plain text: its platform attests them, and the configuration names them.
+  if (actor) text += `,"actor":${objectText({ id: actor.id, run: actor.run, claims: actor.claims })}`;
   const written = digests && writeTree(claims, { digests, isByText: true });
   if (written !== undefined && written.length <= MAX_TREE) text += `,"claims":${written}`;
   return `${text}}`;

@@ -4,7 +4,7 @@
  */
 import ipaddr from "ipaddr.js";
 
-import type { CertificateFacts, DeviceFacts, Facts, UserFacts } from "../../policy/facts.ts";
+import type { ActorFacts, CertificateFacts, DeviceFacts, Facts, UserFacts } from "../../policy/facts.ts";
 import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
 import { readArguments, parsePointer } from "../../policy/mcp/argument-values.ts";
 import type { CertificateMatch } from "../../policy/certificate-match.ts";
@@ -12,6 +12,7 @@ import type { DeviceMatch } from "../../policy/device-match.ts";
 import { compileStringMatch, type StringMatch } from "../../policy/match.ts";
 import { FALSE, outcomeOf, TRUE } from "../../policy/packed-outcome.ts";
 import { findLeaf, type Leaf } from "../../policy/tree.ts";
+import { ACTOR_NAMES, actorsIn } from "./actor-samples.ts";
 import { argumentSamples, type ArgumentSample } from "./argument-samples.ts";
 import type { Item } from "./items.ts";
 import { samplesOf } from "./samples.ts";
@@ -21,6 +22,8 @@ export interface Case {
   readonly facts: Facts;
   /** Arguments of the tool call, as JSON. */
   readonly arguments?: string;
+  /** Workload that acts for the user. */
+  readonly actor?: ActorFacts | undefined;
   /** Special condition of the request, as shown: "from 10.0.0.1"; "" if none. */
   readonly description: string;
 }
@@ -38,6 +41,7 @@ interface Draft {
   ip: string;
   certificate?: CertificateFacts;
   devices?: readonly DeviceFacts[];
+  actor?: ActorFacts;
   descriptions: string[];
 }
 
@@ -57,13 +61,17 @@ export interface Conditions {
   readonly address: readonly Option[];
   readonly certificate: readonly Option[];
   readonly device: readonly Option[];
+  readonly actor: readonly Option[];
 }
 
 const OF_ITEMS: ReadonlySet<string> = new Set(["http_method", "http_path", "cors_preflight"]);
 
 export function conditionsOf(leaves: readonly Leaf[]): Conditions {
   const isGeneral = ({ criterion: { about, name } }: Leaf): boolean =>
-    (about === "request" && !OF_ITEMS.has(name)) || about === "certificate" || about === "device";
+    (about === "request" && !OF_ITEMS.has(name)) ||
+    about === "certificate" ||
+    about === "device" ||
+    ACTOR_NAMES.has(name);
   return {
     leaves: leaves.filter(isGeneral),
     ofArguments: leaves.flatMap((leaf) => {
@@ -74,24 +82,31 @@ export function conditionsOf(leaves: readonly Leaf[]): Conditions {
     address: addressOptions(leaves),
     certificate: certificateOptions(leaves),
     device: deviceOptions(leaves),
+    actor: actorsIn(leaves).map(({ actor, description }): Option => (draft) => {
+      if (actor) draft.actor = actor;
+      draft.descriptions.push(description);
+    }),
   };
 }
 
 /** @param most limit of cases */
 export function casesOf(item: Item, conditions: Conditions, host: string, most: number): Cases {
-  const { address, certificate, device, ofArguments } = conditions;
+  const { address, certificate, device, actor, ofArguments } = conditions;
   const tool = item.mcp?.tool;
   const applicable = tool === undefined ? [] : ofArguments.filter(({ matchesTool }) => matchesTool(tool));
   const dimensions = [
     ...argumentOptions(applicable.map(({ match }) => match)),
     address,
     certificate,
-    ...(item.mcp === undefined ? [device] : []),
+    // Only browsers verify devices, and workloads act only on MCP servers.
+    item.mcp === undefined ? device : actor,
   ].filter((options) => options.length > 1);
   const size = dimensions.reduce((all, { length }) => all * length, 1);
   const chosen = size <= most ? product(dimensions) : oneByOne(dimensions, most);
   const cases = chosen.map((options) => makeCase(item, host, options));
-  const general = conditions.leaves.filter(({ criterion }) => criterion.about !== "device" || item.mcp === undefined);
+  const isOf = ({ about, name }: Leaf["criterion"]): boolean =>
+    item.mcp === undefined ? !ACTOR_NAMES.has(name) : about !== "device";
+  const general = conditions.leaves.filter(({ criterion }) => isOf(criterion));
   const leaves = [...general, ...applicable.map(({ leaf }) => leaf)];
   return { cases, isComplete: size <= most, untried: leaves.filter((leaf) => isUntried(leaf, cases)) };
 }
@@ -100,7 +115,11 @@ const SOME_USER: UserFacts = { id: "someone", email: "", name: "", groups: [], c
 
 /** Whether no request meets the criterion, or every request does. */
 function isUntried(leaf: Leaf, cases: readonly Case[]): boolean {
-  const found = new Set(cases.map(({ facts }) => outcomeOf(findLeaf(leaf, { ...facts, user: SOME_USER }))));
+  const found = new Set(
+    cases.map(({ facts, actor }) =>
+      outcomeOf(findLeaf(leaf, { ...facts, user: { ...SOME_USER, ...(actor && { actor }) } })),
+    ),
+  );
   return !found.has(TRUE) || !found.has(FALSE);
 }
 
@@ -109,7 +128,7 @@ function makeCase(item: Item, host: string, options: readonly Option[]): Case {
   for (const option of options) option(draft);
   const hasArguments = item.mcp?.tool !== undefined;
   const json = hasArguments ? argumentsText(draft.arguments) : undefined;
-  const { certificate, devices } = draft;
+  const { certificate, devices, actor } = draft;
   return {
     facts: {
       http: { ...item.http, host, ip: draft.ip, ...(certificate && { certificate }) },
@@ -117,6 +136,7 @@ function makeCase(item: Item, host: string, options: readonly Option[]): Case {
       ...(item.mcp && { mcp: { ...item.mcp, ...(json !== undefined && { arguments: readArguments(() => json) }) } }),
     },
     ...(json !== undefined && { arguments: json }),
+    ...(actor && { actor }),
     description: [...(draft.arguments.size > 0 && json !== undefined ? [json] : []), ...draft.descriptions].join(", "),
   };
 }

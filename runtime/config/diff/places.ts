@@ -246,7 +246,7 @@ function pathsOf(route: ComparedRoute, host: string, tables: Tables): readonly s
 export function decisionOf(
   tables: Tables,
   route: ComparedRoute | undefined,
-  { facts }: Case,
+  { facts, actor }: Case,
   user: UserFacts | undefined,
 ): Decision {
   if (route === undefined || !tables.isServed(route)) return NO_ROUTE;
@@ -255,7 +255,7 @@ export function decisionOf(
   const { mcp, devices, ...rest } = facts;
   return evaluate(route.policy(), {
     ...rest,
-    ...(user && { user }),
+    ...(user && { user: actor && route.isServer ? { ...user, actor } : user }),
     ...(route.isServer ? mcp && { mcp } : user && devices && { devices }),
   });
 }

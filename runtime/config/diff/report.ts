@@ -74,7 +74,7 @@ function exampleOf({ example, direction, who }: DiffStatement): object {
   const { arguments: _, ...message } = mcp ?? {};
   return {
     example: {
-      ...(who[0]?.user && { user: who[0].user }),
+      ...(who[0]?.user && { user: { ...who[0].user, ...(one.actor && { actor: one.actor }) } }),
       http,
       ...(devices && { devices }),
       ...(mcp && { mcp: { ...message, ...(one.arguments !== undefined && { arguments: one.arguments }) } }),

@@ -10,6 +10,7 @@ const TEXT: ReadonlyMap<string, string> = new Map(
     user: "user",
     email: "email",
     domain: "domain",
+    actor: "actor",
     mcp_tool: "mcpTool",
     mcp_prompt: "mcpPrompt",
     mcp_resource: "mcpResource",
@@ -47,6 +48,10 @@ const WHOLE: ReadonlyMap<string, string> = new Map(
     mcp_tool_argument: "mcpToolArgument",
   }),
 );
+const CLAIMS: ReadonlyMap<string, string> = new Map([
+  ["claim", "claim"],
+  ["actor_claim", "actorClaim"],
+]);
 const GROUPS = new Set(["and", "or", "not", "nor"]);
 const LIST_OPERATORS = new Set(["has", "is", "exclude"]);
 
@@ -110,9 +115,9 @@ function criterionCode(criterion: unknown, use: Use): string | undefined {
   }
   if (!LIST_OPERATORS.has(operator)) return undefined;
   if (name === "groups") return `${use("groups")}.${operator}(${code(operand)})`;
-  return name.startsWith("claim/")
-    ? `${use("claim")}(${code(name.slice(6))}).${operator}(${code(operand)})`
-    : undefined;
+  const [, list = "", path = ""] = /^(claim|actor_claim)\/(.*)$/s.exec(name) ?? [];
+  const factory = CLAIMS.get(list);
+  return factory === undefined ? undefined : `${use(factory)}(${code(path)}).${operator}(${code(operand)})`;
 }
 
 function camelCased(data: Readonly<Record<string, unknown>>): Record<string, unknown> {

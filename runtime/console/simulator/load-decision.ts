@@ -32,6 +32,7 @@ export function questionOf(record: KeptRecord, seesUsers: boolean): Partial<Simu
       : seesUsers
         ? { who: "known", person: userId }
         : { who: "imagined", user: userId, email }),
+    actor: textOf(record, "actor") ?? "",
     message,
     method: (message === "method" ? method : message === "http" ? textOf(record, "method") : "") ?? "",
     path: (message === "http" ? textOf(record, "path") : "") ?? "",

@@ -12,6 +12,8 @@ const DEFAULTS: SimulatorFields = {
   email: "",
   groups: "",
   claims: "",
+  actor: "",
+  actor_claims: "",
   method: "",
   path: "",
   message: "http",
@@ -53,7 +55,9 @@ export function readAsked(fields: SimulatorFields): FieldsReading {
       .split(",")
       .map((group) => group.trim())
       .join(","),
-    ...(fields.claims !== "" && { claim: fields.claims.split("\n").filter((line) => line.trim() !== "") }),
+    ...(fields.claims !== "" && { claim: linesOf(fields.claims) }),
+    ...(fields.actor !== "" && { actor: fields.actor }),
+    ...(fields.actor_claims !== "" && { actorClaim: linesOf(fields.actor_claims) }),
     ...(who === "anonymous" && { anonymous: true }),
     ...deviceOf(fields),
     method: isHttp ? method || "GET" : "POST",
@@ -68,6 +72,10 @@ export function readAsked(fields: SimulatorFields): FieldsReading {
   };
   if (message === "method" && method === "") return { ok: false, problem: "Enter an MCP method" };
   return { ok: true, route: choice, question, person: isKnown ? fields.person.trim() : undefined };
+}
+
+function linesOf(text: string): readonly string[] {
+  return text.split("\n").filter((line) => line.trim() !== "");
 }
 
 /** @returns the problem */
@@ -107,6 +115,8 @@ export function fieldsOf(question: Partial<Question>, route: string): Partial<Si
     email: email ?? "",
     groups: groups ?? "",
     claims: (claim ?? []).join("\n"),
+    actor: question.actor ?? "",
+    actor_claims: (question.actorClaim ?? []).join("\n"),
     message,
     method: mcpMethod ?? method ?? "",
     path: message === "http" ? (path ?? "") : "",

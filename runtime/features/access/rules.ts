@@ -119,7 +119,7 @@ function criteriaOfOthers(
 }
 
 function isOfCalls(name: string): boolean {
-  return name.startsWith("mcp_");
+  return name.startsWith("mcp_") || name.startsWith("actor");
 }
 
 function isOfBrowsers(name: string): boolean {

@@ -15,7 +15,7 @@ const MAX_DURATION_MS = 30 * 24 * 3_600_000;
 const MAX_NAMES = 8;
 /** Characters of a claim that identifies a run, or that policies read. */
 const MAX_CLAIM = 256;
-const MAX_VALUES = 32;
+const MAX_VALUES = 16;
 
 const shape = {
   identified_by: textList({

@@ -107,6 +107,12 @@ export const SIGN_IN_CODES = {
     cause: "The requester cannot approve their own call: the rule names `approvers`",
     fix: "Ask another user in one of these groups to open the address",
   },
+  "run.ended": {
+    status: 404,
+    cause: "The agent run was decided, expired or ended, or names another approver",
+    fix: "Let the workload request a run again. The approver must sign in with the address that the request names",
+  },
+  "run.unavailable": { status: 503, cause: "Agent runs cannot be looked up now", fix: STORE },
   "approval.unavailable": { status: 503, cause: "Approvals cannot be looked up now", fix: STORE },
   "device.address": {
     status: 501,

@@ -60,12 +60,12 @@ async function findSessions(
   );
 }
 
-/** Revokes a user's grants of MCP clients, and codes that would become grants. @returns number of grants */
+/** Revokes a user's grants of MCP clients, agent runs for the user, and codes that would become grants. @returns number of grants */
 async function endGrants(deps: EndDeps, userId: UserId, issuedAt: number): Promise<number> {
   await recordSignOut(deps, { kind: "grants", userId }, issuedAt);
   let grants = 0;
   for (const { key } of await listAfterCodes(deps.store, userTag(userId))) {
-    if (!key.startsWith("grant:")) continue;
+    if (!/^(grant|run):/.test(key)) continue;
     await deps.revocations.revoke(key);
     grants += 1;
   }

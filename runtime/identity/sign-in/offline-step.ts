@@ -21,7 +21,7 @@ export interface OfflineStep {
   isMissing(userId: string): Promise<boolean>;
   /** Processes the provider's response. @throws GatewayError `store.unavailable` */
   take(idp: IdpSettings, query: string, checks: SignInChecks, userId: string): Promise<void>;
-  /** Revokes the tokens once the user has neither sessions nor grants. */
+  /** Revokes the tokens once the user has no sessions, grants and runs. */
   release(userId: string): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export function createOfflineStep(deps: OfflineDeps): OfflineStep {
       const userId = readUserId(ended);
       if (userId === undefined || (await readProven(records, proof, userId))?.value.offline !== true) return;
       const left = await deps.store.list(userTag(userId));
-      if (left.some(({ key }) => /^(session|grant):/.test(key))) return;
+      if (left.some(({ key }) => /^(session|grant|run):/.test(key))) return;
       const before = await change(userId, (earlier) => {
         if (earlier.offline !== true) return undefined;
         const { refreshToken: _, refreshDueAt: __, offline: ___, ...rest } = earlier;

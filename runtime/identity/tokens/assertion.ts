@@ -72,6 +72,8 @@ export function createAssertions(deps: AssertionDeps): Assertions {
       name: user.name,
       ...groups,
       sid: principal.sid,
+      // RFC 8693 §4.1. In the issuer's own naming, as `sub` is.
+      ...(user.actor && { act: { sub: user.actor.id } }),
       // Routes of one host share its audience. Without this claim, each upstream could pose as the gateway to the others.
       gateway_route: routeKey,
       iat: now,

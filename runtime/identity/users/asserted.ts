@@ -6,10 +6,10 @@ import type { LiveSettings } from "../../config/compiled.ts";
 import { issuersFor, type IssuerUse, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import { findProviderOf, type Providers } from "../../features/sign-in/providers.ts";
 import type { WorkloadRule } from "../../features/sign-in/workload-rules.ts";
-import { parseUserId, type UserId } from "../../shared/user-id.ts";
+import { parseUserId, readUserId, type UserId } from "../../shared/user-id.ts";
 import { issuerOf } from "../claims-record.ts";
 import type { IdentityRecord } from "../identity-records.ts";
-import type { AssertedBy, Principal, User } from "../principal.ts";
+import type { Actor, AssertedBy, Principal, User } from "../principal.ts";
 
 /** Facts about the user in an assertion. */
 export interface AssertedUser {
@@ -43,14 +43,21 @@ export function isStillTrusted(
   { assertedBy, user, clientId }: TrustedCaller,
 ): boolean {
   if (assertedBy) return isAssertionTrusted(settings, assertedBy, user.id, clientId);
-  const { issuer } = user;
+  const { issuer, actor } = user;
+  if (actor && !isActorTrusted(settings, actor)) return false;
   // If the name refers to another issuer now, the same subject is another user.
   return issuer === undefined || findProviderOf(settings, issuer.name)?.providerUrl === issuer.url;
 }
 
 /** Returns true if the trust must be checked. Most callers belong to the first provider, which needs no check. */
 export function needsTrustCheck({ assertedBy, user }: TrustedCaller): boolean {
-  return assertedBy !== undefined || user.issuer !== undefined;
+  return assertedBy !== undefined || user.issuer !== undefined || user.actor !== undefined;
+}
+
+/** Returns true if the rule that admitted the workload is unchanged. */
+function isActorTrusted(settings: TrustSettings, { id, assertedBy }: Actor): boolean {
+  const userId = readUserId(id);
+  return userId !== undefined && rulesInForce(settings, assertedBy, userId) !== undefined;
 }
 
 type TrustedCaller = Pick<Principal, "user"> & {

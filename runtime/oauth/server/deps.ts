@@ -14,6 +14,7 @@ import type { Principal } from "../../identity/principal.ts";
 import type { KnownTools } from "../../policy/mcp/tool-names.ts";
 import type { Authenticator, BrowserSessions, Csrf, Identities, Revocations } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
+import type { Run } from "./runs/runs.ts";
 import type { FetchDocument } from "./clients/remote-document.ts";
 
 /** The used part of identity/. */
@@ -53,6 +54,12 @@ export interface UpstreamStep {
   mustConnect(userId: string, routes: readonly CompiledRoute[]): Promise<boolean>;
 }
 
+export interface RunEvents {
+  /** @param page address of the page where the user decides */
+  onPending(run: Run, page: string): void;
+  onDecided(run: Run): void;
+}
+
 export interface IssuerDeps {
   readonly snapshots: Snapshots;
   readonly store: Store;
@@ -66,6 +73,8 @@ export interface IssuerDeps {
   readonly upstream?: UpstreamStep | undefined;
   /** Absent: assertions of issuers are never accepted. */
   readonly issuerKeys?: IssuerKeys | undefined;
+  /** What happens to agent runs, for administrators. */
+  readonly runEvents?: RunEvents | undefined;
   /** Reads documents about clients. Absent: URL client ids are off, and the metadata says so. */
   readonly fetchClientDocument?: FetchDocument;
 }

@@ -68,6 +68,13 @@ export function bindsTokens({ routes }: Issuer): boolean {
   return routes.some(({ mcp }) => mcp.dpop !== undefined);
 }
 
+/** Whether workloads can request agent runs on this host. */
+export function offersRuns(snapshot: Snapshot, issuer: Issuer): boolean {
+  return workloadIssuers(snapshot, issuer).some(({ workloadRules }) =>
+    workloadRules.some(({ agentRuns }) => agentRuns),
+  );
+}
+
 export function isMcpServerRoute(route: CompiledRoute): route is McpServerRoute {
   return route.mcp?.kind === "server";
 }

@@ -7,6 +7,7 @@
 import { endpointOverStore, type Endpoint } from "../../http/endpoint.ts";
 import type { Closable } from "../../shared/clock.ts";
 import { createLeasedRefreshes } from "../../shared/leased-refresh.ts";
+import type { UserSection } from "../../identity/users/user-endpoints.ts";
 import { createRateLimit, createUntrustedLimit } from "../../shared/rate-limit.ts";
 import { respondUnavailable } from "./answer.ts";
 import { authorize } from "./authorize/authorize.ts";
@@ -23,6 +24,8 @@ import {
   metadataEndpoints,
   REGISTER_PATH,
   REVOKE_PATH,
+  RUN_PAGE_PATH,
+  RUNS_PATH,
   TOKEN_PATH,
 } from "./metadata.ts";
 import { createRemoteDocuments } from "./clients/remote-document.ts";
@@ -30,6 +33,9 @@ import { register } from "./clients/register.ts";
 import { createRequestStates } from "./authorize/request-state.ts";
 import { introspect } from "./introspection/introspect.ts";
 import { revoke } from "./revoke.ts";
+import { handleRuns } from "./runs/request-run.ts";
+import { decideRun, runSection, showRun } from "./runs/run-page.ts";
+import { Runs } from "./runs/runs.ts";
 import type { TokenDeps } from "./grants/token-request.ts";
 import { token } from "./grants/token.ts";
 
@@ -44,6 +50,8 @@ export interface IssuerModule extends Closable {
   challenge: typeof challenge;
   /** That 401 as a page, for a user who opened the URL in a browser; see address-page.ts. */
   readonly showAddress: typeof showAddress;
+  /** Agent runs that are pending the user's decision. */
+  readonly userSection: UserSection;
 }
 
 /**
@@ -60,14 +68,16 @@ const LONG_REQUESTS = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000,
 const FAILED_PROOFS = { burst: 60, perSecond: 2 };
 
 export function createIssuer(deps: IssuerDeps): IssuerModule {
-  const { store, session, upstream, keys, log, clock, issuerKeys } = deps;
+  const { store, session, upstream, keys, log, clock, issuerKeys, runEvents } = deps;
   const remote = deps.fetchClientDocument && createRemoteDocuments({ fetch: deps.fetchClientDocument, clock });
   const documents = remote && createClientDocuments({ documents: remote });
   const clientKeys = createClientKeys({ documents: remote });
   const clients = { store, clock, documents };
   const requests = createRequestStates({ store, keys, clock, limit: createUntrustedLimit({ clock }, LONG_REQUESTS) });
+  const runs = new Runs({ store, keys, clock, log, revocations: session.revocations });
   const common = {
     store,
+    runs,
     session,
     upstream,
     issuerKeys,
@@ -102,9 +112,21 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
         revoke({ ...common, externalTokens: session.externalTokens }, exchange, snapshot),
       ),
       endpoint(["POST"], INTROSPECT_PATH, true, (exchange, snapshot) => introspect(common, exchange, snapshot)),
+      ...(issuerKeys
+        ? [
+            endpoint(["GET", "POST", "DELETE"], RUNS_PATH, false, (exchange, snapshot) =>
+              handleRuns({ ...common, ...runEvents, issuerKeys, blocks: session.blocks }, exchange, snapshot),
+            ),
+            endpoint(["GET"], RUN_PAGE_PATH, false, (exchange, snapshot) => showRun(common, exchange, snapshot)),
+            endpoint(["POST"], RUN_PAGE_PATH, false, (exchange, snapshot) =>
+              decideRun({ ...common, ...runEvents }, exchange, snapshot),
+            ),
+          ]
+        : []),
     ],
     challenge,
     showAddress,
+    userSection: runSection(common),
     close: refreshes.close,
   };
 }

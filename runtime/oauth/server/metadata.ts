@@ -14,6 +14,7 @@ import {
   findIssuer,
   findResourceByPath,
   idJagIssuers,
+  offersRuns,
   workloadIssuers,
   type Issuer,
   type McpServerRoute,
@@ -31,14 +32,19 @@ export const REGISTER_PATH = "/.gateway/mcp/register";
 export const REVOKE_PATH = "/.gateway/mcp/revoke";
 export const INTROSPECT_PATH = "/.gateway/mcp/introspect";
 export const CONSENT_PATH = "/.gateway/mcp/consent";
+export const RUNS_PATH = "/.gateway/mcp/runs";
+/** On the host of sign-in pages. */
+export const RUN_PAGE_PATH = "/.gateway/run";
 /** Where the user page sends what a user ends. */
 
 /** RFC 7523 §2.1. */
 export const JWT_BEARER_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/** RFC 8693 §2.1. */
+export const TOKEN_EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
 /** @see draft-ietf-oauth-identity-assertion-authz-grant, "Authorization Server Metadata" */
 const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
 
-/** Grant types of every issuer. A configured issuer may add `JWT_BEARER_GRANT`. */
+/** Grant types of every issuer. A configured issuer may add `JWT_BEARER_GRANT` and `TOKEN_EXCHANGE_GRANT`. */
 export const GRANT_TYPES_SUPPORTED: readonly string[] = ["authorization_code", "refresh_token", "client_credentials"];
 
 /** Capabilities of this process, regardless of the configuration. */
@@ -108,7 +114,11 @@ export function authorizationServerMetadata(
     scopes_supported: scopesSupported(issuer.routes),
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
-    grant_types_supported: acceptsAssertions ? [...GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT] : GRANT_TYPES_SUPPORTED,
+    grant_types_supported: [
+      ...GRANT_TYPES_SUPPORTED,
+      ...(acceptsAssertions ? [JWT_BEARER_GRANT] : []),
+      ...(canVerify && offersRuns(snapshot, issuer) ? [TOKEN_EXCHANGE_GRANT] : []),
+    ],
     // Without names of issuers: they would reveal which companies are customers.
     ...(acceptsIdJag ? { authorization_grant_profiles_supported: [ID_JAG_PROFILE] } : {}),
     token_endpoint_auth_methods_supported: authMethods,

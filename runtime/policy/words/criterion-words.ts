@@ -53,6 +53,14 @@ function clauseOf({ criterion: { name }, subPath, data }: Said): string | undefi
         is: (value) => `the user's claim ${quoted(subPath)} has ${value} and nothing else`,
         exclude: (value) => `the user's claim ${quoted(subPath)} does not have ${value}`,
       });
+    case "actor":
+      return textWords("the workload that acts for the user", data);
+    case "actor_claim":
+      return listWords(data, {
+        has: (value) => `the acting workload's claim ${quoted(subPath)} has ${value}`,
+        is: (value) => `the acting workload's claim ${quoted(subPath)} has ${value} and nothing else`,
+        exclude: (value) => `the acting workload's claim ${quoted(subPath)} does not have ${value}`,
+      });
     case "device":
       return deviceWords(data);
     case "mcp_tool":

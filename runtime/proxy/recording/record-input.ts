@@ -89,6 +89,7 @@ function approvalNote({ approval }: RequestContext): RecordInput["approval"] {
 }
 
 /** The origin of a grant: its user's consent, or only an issuer's assertion. */
-function authMethod({ kind, assertedBy }: Principal): string {
+function authMethod({ kind, assertedBy, user }: Principal): string {
+  if (user.actor !== undefined) return "agent-run";
   return kind === "grant" && assertedBy !== undefined ? "id-jag" : kind;
 }

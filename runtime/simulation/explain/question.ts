@@ -17,6 +17,10 @@ export interface Question {
   readonly groups: string;
   /** "name=value" each; repeated names add values. Names may be paths ("realm/roles"). */
   readonly claim?: readonly string[];
+  /** User ID of the workload that acts for the user in an agent run. */
+  readonly actor?: string;
+  /** Its claims, "name=value" each; repeated names add values. */
+  readonly actorClaim?: readonly string[];
   readonly anonymous?: boolean;
   /** Id of a registered device that the session verified; each of these three settings assumes one. */
   readonly device?: string;
@@ -77,7 +81,7 @@ export function readQuestion(
   };
   const facts: Facts = {
     http,
-    ...(question.anonymous !== true && { user: known ?? userOf(question) }),
+    ...(question.anonymous !== true && { user: withActor(known ?? userOf(question), question) }),
     ...(hasDevice(question) && { devices: [deviceOf(question)] }),
     ...(route.isMcpServer && { mcp: message }),
   };
@@ -122,7 +126,13 @@ function problemOf(question: Question, route: ExplainedRoute): string | undefine
   if (hasDevice(question) && question.anonymous === true) return "the request is anonymous, so it has no device";
   if (hasDevice(question) && route.isMcpServer)
     return "it is an MCP server route, whose clients cannot verify a device";
-  const claim = question.claim?.find((each) => each.indexOf("=") < 1);
+  const { actor, actorClaim = [] } = question;
+  if (actor === undefined && actorClaim.length > 0) return "claims of an actor are given without the actor";
+  if (actor !== undefined && !route.isMcpServer) return "it is not an MCP server route, so no workload acts there";
+  if (actor !== undefined && question.anonymous === true)
+    return "the request is anonymous, so no workload acts for a user";
+  if (actorClaim.length > MAX_VALUES) return `more than ${MAX_VALUES} claims of the actor are given`;
+  const claim = [...(question.claim ?? []), ...actorClaim].find((each) => each.indexOf("=") < 1);
   return claim === undefined ? undefined : `the claim "${claim}" must be written name=value`;
 }
 
@@ -181,17 +191,24 @@ function readPath(text: string): string {
   return canonical.ok ? canonical.path : text;
 }
 
+function withActor(user: UserFacts, { actor: id, actorClaim = [] }: Question): UserFacts {
+  return id === undefined ? user : { ...user, actor: { id, run: "", claims: claimsOf(actorClaim) } };
+}
+
 function userOf({ user: id, email, groups, claim = [] }: Question): UserFacts {
-  const claims = Map.groupBy(claim, (each) => each.slice(0, each.indexOf("=")));
   return {
     id,
     email,
     name: "",
     groups: groups.split(",").filter((name) => name !== ""),
-    claims: Object.fromEntries(
-      [...claims].map(([name, given]) => [name, given.map((each) => each.slice(name.length + 1))]),
-    ),
+    claims: claimsOf(claim),
   };
+}
+
+/** @param given "name=value" each */
+function claimsOf(given: readonly string[]): Readonly<Record<string, readonly string[]>> {
+  const named = Map.groupBy(given, (each) => each.slice(0, each.indexOf("=")));
+  return Object.fromEntries([...named].map(([name, all]) => [name, all.map((each) => each.slice(name.length + 1))]));
 }
 
 function hasDevice({ device, deviceApproved, deviceType }: Question): boolean {

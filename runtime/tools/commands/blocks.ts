@@ -66,6 +66,7 @@ async function unknownText(administration: Administration, target: BlockTarget):
     user: () => isKnownUser(administration, name),
     client: async () => name.startsWith("https://") || (await administration.store.get(`client:${name}`)) !== undefined,
     grant: async () => (await administration.store.get(`grant:${name}`)) !== undefined,
+    run: async () => (await administration.store.get(`run:${name}`)) !== undefined,
     route: () => isKnownRoute(administration, name),
     tool: () => (route === undefined ? Promise.resolve(true) : isKnownRoute(administration, route)),
   }[kind]();

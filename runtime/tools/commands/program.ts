@@ -64,11 +64,11 @@ export function addAdministration(program: Command, exit: Exit): void {
 }
 
 function addBlocks(program: Command, exit: Exit): void {
-  onRecords(program, "block", "Block a user, client, grant, route or tool")
-    .argument("<what>", "Kind: user, client, grant, route or tool")
+  onRecords(program, "block", "Block a user, client, grant, run, route or tool")
+    .argument("<what>", "Kind: user, client, grant, run, route or tool")
     .argument(
       "<name>",
-      "user: ID or email; client, grant: ID (after -- if it starts with -); route: owner/name; tool: name",
+      "user: ID or email; client, grant, run: ID (after -- if it starts with -); route: owner/name; tool: name",
     )
     .option("--until <time>", "End, such as 2h or 2026-11-20T18:00:00Z (default: until unblocked)")
     .option("--reason <text>", "Reason, shown in lists and records")

@@ -41,6 +41,8 @@ export interface TokenAnswer {
   /** The access token is valid only with proofs by this key. */
   readonly keyThumbprint?: string;
   readonly scope: string;
+  /** The response is that of a token exchange (RFC 8693 §2.2.1). */
+  readonly isExchanged?: true;
 }
 
 export function mintRefreshToken(

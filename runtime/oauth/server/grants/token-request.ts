@@ -8,6 +8,7 @@ import type { ClientKeys } from "../clients/client-keys.ts";
 import type { Client, ClientDeps } from "../clients/client.ts";
 import type { IssuerSession, UpstreamStep } from "../deps.ts";
 import type { Issuer } from "../find-issuer.ts";
+import type { Runs } from "../runs/runs.ts";
 import type { GrantDeps } from "./grants.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 
@@ -15,6 +16,7 @@ export interface TokenDeps extends GrantDeps {
   readonly clients: ClientDeps;
   readonly clientKeys: ClientKeys;
   readonly failedProofs: FailureLimit;
+  readonly runs: Runs;
   readonly session: IssuerSession;
   /** Absent: assertions of issuers are never accepted. */
   readonly issuerKeys?: IssuerKeys | undefined;

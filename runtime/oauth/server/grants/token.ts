@@ -24,13 +24,14 @@ import {
 } from "../answer.ts";
 import { proveClient, readClientForm, respondClientRefusal } from "../clients/client-request.ts";
 import { keepClient, type Client } from "../clients/client.ts";
-import { bindsTokens, findIssuer, idJagIssuers, workloadIssuers, type Issuer } from "../find-issuer.ts";
+import { bindsTokens, findIssuer, idJagIssuers, offersRuns, workloadIssuers, type Issuer } from "../find-issuer.ts";
 import { grantToClient } from "./grant-client.ts";
 import { exchangeCode } from "./grant-code.ts";
 import { exchangeIdJag, ID_JAG_TYPE } from "./grant-id-jag.ts";
 import { refreshGrant } from "./grant-refresh.ts";
+import { ACCESS_TOKEN_TYPE, checkExchange, exchangeRun } from "./grant-run.ts";
 import { exchangeWorkload, needsNoClient, type WorkloadRequest } from "./grant-workload.ts";
-import { GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT, TOKEN_PATH } from "../metadata.ts";
+import { GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT, TOKEN_EXCHANGE_GRANT, TOKEN_PATH } from "../metadata.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
@@ -66,8 +67,10 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
   if (!form.ok) return answerRefusal(form.refusal);
   const parameters = new Map([...form.value].filter(([, value]) => value !== ""));
   const isWorkload = presentsWorkload(asserts, parameters);
-  const client =
-    isWorkload && (await needsNoClient(deps, exchange, parameters, workloadIssuers(snapshot, issuer)))
+  const isRun = parameters.get("grant_type") === TOKEN_EXCHANGE_GRANT && offersRuns(snapshot, issuer);
+  const client = isRun
+    ? checkExchange(exchange, parameters)
+    : isWorkload && (await needsNoClient(deps, exchange, parameters, workloadIssuers(snapshot, issuer)))
       ? pass(undefined)
       : await proveClient(deps, endpoint, parameters);
   if (!client.ok) return answerRefusal(client.refusal);
@@ -92,7 +95,11 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
     now: epochSeconds(deps.clock),
     arrivedMs,
   };
-  const answer = await answerGrant(deps, request, isWorkload);
+  const { issuerKeys } = deps;
+  const answer =
+    isRun && issuerKeys
+      ? await exchangeRun({ ...deps, issuerKeys }, request)
+      : await answerGrant(deps, request, isWorkload);
   if (!answer.ok) return answerRefusal(answer.refusal, clientId);
 
   // Extend the lifetime of a registration in use.
@@ -197,5 +204,6 @@ function tokenResponse(answer: TokenAnswer, now: number): object {
     expires_in: left - early,
     ...(answer.refreshToken === undefined ? {} : { refresh_token: answer.refreshToken }),
     scope: answer.scope,
+    ...(answer.isExchanged ? { issued_token_type: ACCESS_TOKEN_TYPE } : {}),
   };
 }

@@ -53,6 +53,8 @@ export interface ActiveToken {
   readonly aud: string | readonly string[];
   readonly iss: string;
   readonly jti: string;
+  /** The workload of an agent run (RFC 8693 §4.1). */
+  readonly act?: { readonly sub: string } | undefined;
 }
 
 /** @returns undefined if the token is inactive, or does not concern the caller */
@@ -196,6 +198,7 @@ function membersOf(
     aud,
     iss: issuer.origin,
     jti: idOf(token),
+    act: user.actor && { sub: user.actor.id },
   };
 }
 

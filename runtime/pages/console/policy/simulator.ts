@@ -14,6 +14,9 @@ export interface SimulatorFields {
   readonly groups: string;
   /** A line each. */
   readonly claims: string;
+  /** The workload that acts for the user, and its claims, a line each. */
+  readonly actor: string;
+  readonly actor_claims: string;
   readonly method: string;
   readonly path: string;
   readonly message: string;
@@ -119,13 +122,15 @@ function questionForm(view: SimulatorView): Html {
       ${mayNamePeople && message("who-known", input("person", "User: email or ID", fields.person, "simulator-users"))}
       ${message("who-imagined", input("groups", "Groups, comma-separated", fields.groups))}
       <details class="more" ${hasMore(fields) && html`open`}>
-        <summary>Email, claims, device, IP address</summary>
+        <summary>Email, claims, agent run, device, IP address</summary>
         ${message(
           "who-imagined",
           input("email", "Email", fields.email),
           input("user", "User ID", fields.user),
           area("claims", "Claims, one name=value per line", fields.claims),
         )}
+        ${input("actor", "Acting workload: user ID", fields.actor)}
+        ${area("actor_claims", "Its claims, one name=value per line", fields.actor_claims)}
         ${select("device", "Verified device", fields.device, DEVICES)}
         ${input("device_id", "Device ID", fields.device_id)} ${input("ip", "IP address", fields.ip)}
       </details>
@@ -167,8 +172,9 @@ function questionForm(view: SimulatorView): Html {
   </form>`;
 }
 
-function hasMore({ email, user, claims, device, device_id: id, ip }: SimulatorFields): boolean {
-  return [email, user, claims, device, id, ip].some((value) => value !== "");
+function hasMore(fields: SimulatorFields): boolean {
+  const { email, user, claims, actor, actor_claims: actorClaims, device, device_id: id, ip } = fields;
+  return [email, user, claims, actor, actorClaims, device, id, ip].some((value) => value !== "");
 }
 
 function withCurrent(drafts: SimulatorView["drafts"], draft: SimulatorView["draft"]): SimulatorView["drafts"] {

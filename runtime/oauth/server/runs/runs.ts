@@ -1,0 +1,221 @@
+/**
+ * Agent runs: requested by a workload, approved by a user, used by the workload until they end.
+ *
+ * Promises: a workload's attested identity has at most one run at a time. A request never changes after it was stored;
+ * only its state does, once. Whoever ends a run ends all of its tokens on every process within 2 s.
+ */
+import type { Principal } from "../../../identity/principal.ts";
+import { nameOf } from "../../../identity/principal.ts";
+import type { Revocations } from "../../../identity/interfaces.ts";
+import { lowerAscii } from "../../../shared/ascii.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { hashSecret, type Keys, randomHandle } from "../../../shared/keys.ts";
+import type { Log } from "../../../shared/log.ts";
+import { createRateLimit, type RateLimiter } from "../../../shared/rate-limit.ts";
+import type { Store, StoredRecord } from "../../../store/store.ts";
+import {
+  askedTag,
+  isProven,
+  isRunId,
+  PENDING_SECONDS,
+  pointerKey,
+  REFUSED_SECONDS,
+  requestDigest,
+  type RequestedRun,
+  runKey,
+  type RunPointer,
+  type RunRecord,
+  runTags,
+  withProof,
+} from "./run-records.ts";
+
+/** Runs that are pending a decision of one user: more, and nobody reads them. */
+export const MOST_PENDING = 16;
+/** New requests in one process: of one workload with ever new claims, of one rule, of all. */
+const ONE_WORKLOAD = { burst: 30, perSecond: 1 / 60 };
+const ONE_RULE = { burst: 120, perSecond: 0.1 };
+const ALL = { burst: 1000, perSecond: 1 };
+
+export interface Run {
+  readonly id: string;
+  readonly value: RunRecord;
+  readonly version: number;
+  /** Epoch seconds. */
+  readonly expiresAt: number;
+}
+
+export interface RunsDeps {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly revocations: Pick<Revocations, "isRevoked" | "revoke">;
+}
+
+export type AskedRun =
+  | { readonly outcome: "created" | "known" | "differs"; readonly run: Run }
+  | { readonly outcome: "too-many"; readonly waitSeconds: number };
+
+export class Runs {
+  readonly #deps: RunsDeps;
+  readonly #oneWorkload: RateLimiter;
+  readonly #oneRule: RateLimiter;
+  readonly #all: RateLimiter;
+
+  constructor(deps: RunsDeps) {
+    this.#deps = deps;
+    this.#oneWorkload = createRateLimit(deps, ONE_WORKLOAD.burst, ONE_WORKLOAD.perSecond);
+    this.#oneRule = createRateLimit(deps, ONE_RULE.burst, ONE_RULE.perSecond);
+    this.#all = createRateLimit(deps, ALL.burst, ALL.perSecond);
+  }
+
+  /** @returns undefined for a run that ended, or that the gateway did not write */
+  async find(id: string): Promise<Run | undefined> {
+    const found = isRunId(id) ? await this.#deps.store.get<RunRecord>(runKey(id)) : undefined;
+    return found && this.#toRun(found);
+  }
+
+  /** @param pointer hash of a workload's attested identity */
+  async findOf(pointer: string): Promise<Run | undefined> {
+    const known = await this.#deps.store.get<RunPointer>(pointerKey(pointer));
+    const run = known && (await this.find(known.value.id));
+    return run?.value.pointer === pointer ? run : undefined;
+  }
+
+  /** Runs that are pending a decision of the user with this email address, oldest first. */
+  async listAsked(email: string): Promise<readonly Run[]> {
+    if (email === "") return [];
+    const found = await this.#deps.store.list<RunRecord>(askedTag(lowerAscii(email)));
+    const runs = found.flatMap((record) => this.#toRun(record) ?? []);
+    return runs.toSorted((a, b) => a.value.requestedAt - b.value.requestedAt);
+  }
+
+  /** Returns the run of this identity, or creates it. @throws GatewayError `store.unavailable` */
+  async request(asked: RequestedRun): Promise<AskedRun> {
+    const { store } = this.#deps;
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const pointer = await store.get<RunPointer>(pointerKey(asked.pointer));
+      const run = pointer && (await this.find(pointer.value.id));
+      if (run) return { outcome: isSame(run.value, asked) ? "known" : "differs", run };
+      const waitSeconds = await this.#wait(asked);
+      if (waitSeconds > 0) return { outcome: "too-many", waitSeconds };
+      const created = await this.#create(asked, pointer?.version ?? 0);
+      if (created) return { outcome: "created", run: created };
+    }
+    return { outcome: "too-many", waitSeconds: 1 };
+  }
+
+  /** @param digest of the request that the user saw @returns undefined if it is no longer pending, or another one */
+  async decide(
+    id: string,
+    principal: Principal,
+    decision: "active" | "refused",
+    digest: string,
+  ): Promise<Run | undefined> {
+    const run = await this.find(id);
+    if (run?.value.state !== "pending" || requestDigest(run.value) !== digest) return undefined;
+    const now = epochSeconds(this.#deps.clock);
+    const { user } = principal;
+    const { proof: _, ...before } = run.value;
+    const record = withProof(this.#deps.keys, id, {
+      ...before,
+      state: decision,
+      userId: user.id,
+      userName: nameOf(user),
+      decidedAt: now,
+      ...(decision === "active" ? { sessionExpiresAt: principal.expiresAt } : {}),
+    });
+    const expiresAt = decision === "active" ? record.endsAt : Math.min(record.endsAt, now + REFUSED_SECONDS);
+    const written = await this.#put(id, record, run.version, expiresAt);
+    if (!written) return undefined;
+    const { workload, servers } = record;
+    this.#deps.log.info(
+      { run: id, by: user.id, workload: workload.userId, servers, decision },
+      decision === "active" ? "agent run approved" : "agent run refused",
+    );
+    return written;
+  }
+
+  /** Notes that the provider confirmed the user. A conflict is ignored: the next exchange asks again. */
+  async confirmed({ id, value, version, expiresAt }: Run, sessionExpiresAt: number): Promise<void> {
+    const { proof: _, ...rest } = value;
+    await this.#put(id, withProof(this.#deps.keys, id, { ...rest, sessionExpiresAt }), version, expiresAt);
+  }
+
+  /** Ends a run, pending or active, with all of its tokens. */
+  async end({ id, value }: Pick<Run, "id" | "value">, reason: string): Promise<void> {
+    await endRun(this.#deps, id, value, reason);
+  }
+
+  async #wait({ workload, approver }: RequestedRun): Promise<number> {
+    const { name, rules } = workload.assertedBy;
+    const taken =
+      this.#oneWorkload.take(workload.userId) ||
+      this.#oneRule.take(`${name} ${rules?.[0]?.name ?? ""}`) ||
+      this.#all.take("all");
+    if (taken > 0) return taken;
+    return (await this.listAsked(approver)).length >= MOST_PENDING ? PENDING_SECONDS : 0;
+  }
+
+  async #create(asked: RequestedRun, version: number): Promise<Run | undefined> {
+    const { store, keys, log } = this.#deps;
+    const id = randomHandle(16);
+    const record = withProof(keys, id, { schema: 1, state: "pending", ...asked });
+    const expiresAt = Math.min(asked.requestedAt + PENDING_SECONDS, asked.endsAt);
+    const created = await this.#put(id, record, 0, expiresAt);
+    // The pointer comes second: its target must exist.
+    const pointer: RunPointer = { schema: 1, id };
+    const pointed = await store.put(pointerKey(asked.pointer), pointer, {
+      ifVersion: version,
+      expiresAt: asked.endsAt,
+    });
+    if (!created || !pointed.ok) {
+      await store.delete(runKey(id));
+      return undefined;
+    }
+    const { workload, approver, servers } = asked;
+    log.info({ run: id, workload: workload.userId, approver, servers }, "agent run requested");
+    return created;
+  }
+
+  async #put(id: string, value: RunRecord, ifVersion: number, expiresAt: number): Promise<Run | undefined> {
+    const put = await this.#deps.store.put(runKey(id), value, { ifVersion, expiresAt, tags: runTags(value) });
+    return put.ok ? { id, value, version: put.version, expiresAt } : undefined;
+  }
+
+  #toRun(record: StoredRecord<RunRecord>): Run | undefined {
+    const { keys, revocations } = this.#deps;
+    const id = record.key.slice(runKey("").length);
+    if (revocations.isRevoked([record.key]) || !isProven(keys, id, record.value)) return undefined;
+    const { value, version, expiresAt = value.endsAt } = record;
+    return { id, value, version, expiresAt };
+  }
+}
+
+/** @throws GatewayError `store.unavailable`: it ended on this process, and the rest is retried */
+export async function endRun(
+  { revocations, log }: Pick<RunsDeps, "log"> & { readonly revocations: Pick<Revocations, "revoke"> },
+  id: string,
+  { workload }: Pick<RunRecord, "workload">,
+  reason: string,
+): Promise<void> {
+  await revocations.revoke(runKey(id));
+  log.info({ run: id, workload: workload.userId, reason }, "agent run ended");
+}
+
+/** Identity of a run: everything in it is attested by the platform or configured. */
+export function pointerOf(
+  { name, issuer, rules }: RequestedRun["workload"]["assertedBy"],
+  userId: string,
+  key: readonly (readonly [name: string, value: unknown])[],
+): string {
+  const [rule] = rules ?? [];
+  return hashSecret(JSON.stringify([1, name, issuer, rule?.name, rule?.digest, userId, key]));
+}
+
+/** A workload that repeats its request gets the same run. */
+function isSame(one: RequestedRun, other: RequestedRun): boolean {
+  const textOf = ({ purpose, servers, scope, approver, seconds }: RequestedRun): string =>
+    JSON.stringify([purpose, servers, scope, approver, seconds]);
+  return textOf(one) === textOf(other);
+}
