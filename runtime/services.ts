@@ -63,16 +63,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
   const { clientDocumentUrl } = options;
   const guarded = { fetch, development, onRefresh, clientDocumentUrl };
   const upstream = own(createUpstream({ ...common, ...guarded, browser, csrf, idJags, findServers, blocks }));
-  const issuer = own(
-    createIssuer({
-      ...common,
-      session,
-      upstream,
-      fetchClientDocument,
-      runEvents: runEvents(ground),
-      ...consentParts(ground),
-    }),
-  );
+  const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument, ...issuerParts(ground) }));
   const portal = createPortal({
     ...common,
     ...portalParts(ground, session, upstream),
@@ -173,6 +164,10 @@ function portalParts({ blocks, listedTools }: CoreServices, session: People, ups
 /** Known tools, for pages of users. */
 function consentParts({ listedTools }: Pick<CoreServices, "listedTools">): Required<Pick<CardsDeps, "knownTools">> {
   return { knownTools: (route, userId) => knownToolsFor(route, userId, listedTools) };
+}
+
+function issuerParts(ground: CoreServices) {
+  return { ...consentParts(ground), runEvents: runEvents(ground) };
 }
 
 /** Webhook events and records of agent runs. */

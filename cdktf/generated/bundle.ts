@@ -1148,17 +1148,17 @@ export class BundleIdpGroupsResolverOutputReference extends cdktf.ComplexObject 
 }
 export interface BundleIdentityIssuersWorkloadRulesAgentRuns {
   /**
-  * Claims that only the tokens of one run of one workload share: names or JSON Pointers, such as `run_id` or `/kubernetes.io/pod/uid`. Tokens without all of them are rejected.
+  * Claims that only the tokens of one run share, by name or JSON Pointer: `run_id`, `/kubernetes.io/pod/uid`. Tokens must have all of them.
   *
   */
   readonly identifiedBy: string[];
   /**
-  * Groups whose members can approve runs. The approver must also be the user named in the request. Default: any user.
+  * Groups of which the approver must have one. Default: any user.
   *
   */
   readonly approverGroups?: string[];
   /**
-  * Maximum duration of a run, up to `720h`. Default: `8h`.
+  * Maximum duration, up to `720h`. Default: `8h`.
   *
   */
   readonly maxDuration?: string;
@@ -1323,7 +1323,7 @@ export interface BundleIdentityIssuersWorkloadRules {
   */
   readonly groups?: string[];
   /**
-  * Allows the workloads to request agent runs: they act for a user who approves it, with at most that user's access.
+  * Lets the workloads request agent runs, in which they act for a user who approves it.
   *
   */
   readonly agentRuns?: BundleIdentityIssuersWorkloadRulesAgentRuns;

@@ -364,26 +364,24 @@ export interface WorkloadRule {
   readonly resources: readonly string[];
   /** Groups of its workloads, for policies. */
   readonly groups?: readonly string[];
-  /**
-   * Allows the workloads to request agent runs: they act for a user who approves it, with at most that user's access.
-   */
+  /** Lets the workloads request agent runs, in which they act for a user who approves it. */
   readonly agentRuns?: AgentRuns;
 }
 
 /** Agent runs of a workload rule: a workload acts for a user who approves it. */
 export interface AgentRuns {
   /**
-   * Claims that only the tokens of one run of one workload share: names or JSON Pointers, such as `run_id` or
-   * `/kubernetes.io/pod/uid`. Tokens without all of them are rejected.
+   * Claims that only the tokens of one run share, by name or JSON Pointer: `run_id`, `/kubernetes.io/pod/uid`. Tokens
+   * must have all of them.
    */
   readonly identifiedBy: readonly string[];
   /**
-   * Groups whose members can approve runs. The approver must also be the user named in the request.
+   * Groups of which the approver must have one.
    * @default - any user
    */
   readonly approverGroups?: readonly string[];
   /**
-   * Maximum duration of a run, up to `720h`.
+   * Maximum duration, up to `720h`.
    * @default 8h
    */
   readonly maxDuration?: string;

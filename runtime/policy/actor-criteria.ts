@@ -18,15 +18,14 @@ import { FALSE, TRUE, type Truth, UNKNOWN } from "./packed-outcome.ts";
 
 export const ACTOR_CLAIM = "actor_claim";
 
-const reasons = { ok: "actor-ok", no: "actor-unauthorized" };
-
 export const ACTOR_CRITERIA: readonly Criterion[] = [
   {
     name: "actor",
     takesPath: false,
-    doc: "Workload that acts for the user in an agent run: its user ID, `workload:<issuer name>/<sub>`. False for requests without a run.",
+    doc: "Workload that acts for the user in an agent run: `workload:<issuer name>/<sub>`. False without a run.",
     about: "user",
-    reasons,
+    // A policy has room for 50 reasons: these are those of the user and of the user's claims.
+    reasons: { ok: "user-ok", no: "user-unauthorized" },
     schema: STRING_MATCH_SCHEMA,
     read(data, _subPath, path, report) {
       const match = parseStringMatch(data, path, report);
@@ -39,10 +38,10 @@ export const ACTOR_CRITERIA: readonly Criterion[] = [
   {
     name: ACTOR_CLAIM,
     takesPath: true,
-    doc: "Claim of the workload that acts for the user, written actor_claim/<name> with a name in `claims` or `identified_by` of its rule. A single value is treated as a list of one. False for requests without a run. Unknown if its rule does not name the claim; the request then fails allow and deny rules.",
+    doc: "Claim of that workload, written actor_claim/<name>. False without a run. Unknown if neither `claims` nor `identified_by` of its rule name it; the request then fails allow and deny rules.",
     about: "user",
-    reasons,
-    unknownReason: "actor-unknown",
+    reasons: { ok: "claim-ok", no: "claim-unauthorized" },
+    unknownReason: "claim-unknown",
     schema: SCALAR_LIST_MATCH_SCHEMA,
     read(data, subPath, path, report) {
       const match = parseListMatch(data, path, report, true);

@@ -54,6 +54,11 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
     methods: ["GET"],
     about: "Post-logout redirect URI to register at the identity provider.",
   },
+  {
+    path: "/.gateway/run",
+    methods: ["GET", "POST"],
+    about: "Decision about an agent run, on the host of `authenticate_service_url`.",
+  },
   { path: "/.gateway/icons", methods: ["GET"], about: "Icons of routes (`icon`), by digest below it." },
   {
     path: "/.gateway/own",
@@ -109,6 +114,11 @@ export const MCP_ENDPOINTS: readonly ReferenceEndpoint[] = [
     methods: ["POST"],
     about:
       "Introspection (RFC 7662) for confidential clients: their own tokens, and all tokens for servers with their service account in `introspection_accounts`.",
+  },
+  {
+    path: "/.gateway/mcp/runs",
+    methods: ["GET", "POST", "DELETE"],
+    about: "Agent run of the workload whose platform's token is presented: request, state, end.",
   },
   {
     path: "/.gateway/mcp/routes",

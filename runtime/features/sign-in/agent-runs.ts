@@ -19,20 +19,20 @@ const MAX_VALUES = 16;
 
 const shape = {
   identified_by: textList({
-    doc: "Claims that only the tokens of one run of one workload share: names or JSON Pointers, such as `run_id` or `/kubernetes.io/pod/uid`. Tokens without all of them are rejected.",
+    doc: "Claims that only the tokens of one run share, by name or JSON Pointer: `run_id`, `/kubernetes.io/pod/uid`. Tokens must have all of them.",
     required: true,
     check: (name) => (name === "" ? "is empty, must be the name of a claim" : claimNameProblem(name)),
   }),
   approver_groups: textList({
-    doc: "Groups whose members can approve runs. The approver must also be the user named in the request.",
+    doc: "Groups of which the approver must have one.",
     unset: "any user",
     check: groupProblem,
   }),
-  max_duration: duration({ doc: "Maximum duration of a run, up to `720h`.", default: "8h", minMs: 60_000 }),
+  max_duration: duration({ doc: "Maximum duration, up to `720h`.", default: "8h", minMs: 60_000 }),
 };
 
 export const agentRuns = block(shape, {
-  doc: "Allows the workloads to request agent runs: they act for a user who approves it, with at most that user's access.",
+  doc: "Lets the workloads request agent runs, in which they act for a user who approves it.",
   unset: "none",
 });
 

@@ -14,7 +14,7 @@ import type { Principal } from "../../identity/principal.ts";
 import type { KnownTools } from "../../policy/mcp/tool-names.ts";
 import type { Authenticator, BrowserSessions, Csrf, Identities, Revocations } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
-import type { Run } from "./runs/runs.ts";
+import type { AgentRun } from "./runs/runs.ts";
 import type { FetchDocument } from "./clients/remote-document.ts";
 
 /** The used part of identity/. */
@@ -56,8 +56,8 @@ export interface UpstreamStep {
 
 export interface RunEvents {
   /** @param page address of the page where the user decides */
-  onPending(run: Run, page: string): void;
-  onDecided(run: Run): void;
+  onPending(run: AgentRun, page: string): void;
+  onDecided(run: AgentRun): void;
 }
 
 export interface IssuerDeps {

@@ -122,7 +122,9 @@ describe("formatRecord()", () => {
 
   test("every field has a value when everything is known", () => {
     const asserted = { grantId: "grant-1", issuer: "company", issuerRules: ["main"], authMethod: "id-jag" };
-    const record = read(RECORD_FIELDS, { ...base, traceId: "trace-1", ...asserted, replay: () => "{}" });
+    const actor = { id: "workload:pods/reporter", run: "run-1", claims: {} };
+    const user = { id: "u", email: "e@example.com", actor };
+    const record = read(RECORD_FIELDS, { ...base, traceId: "trace-1", ...asserted, user, replay: () => "{}" });
     for (const name of RECORD_FIELDS) expect(record).toHaveProperty([name]);
   });
 

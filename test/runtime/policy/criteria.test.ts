@@ -15,6 +15,8 @@ test("criteria, the subject of each, and its reasons in records", () => {
     ["groups", "user", "groups-ok", "groups-unauthorized"],
     ["claim", "user", "claim-ok", "claim-unauthorized"],
     ["device", "device", "device-ok", "device-unauthorized"],
+    ["actor", "user", "user-ok", "user-unauthorized"],
+    ["actor_claim", "user", "claim-ok", "claim-unauthorized"],
     ["mcp_tool", "tool", "mcp-tool-ok", "mcp-tool-unauthorized"],
     ["mcp_tool_argument", "tool", "mcp-tool-argument-ok", "mcp-tool-argument-unauthorized"],
     ["mcp_prompt", "message", "mcp-prompt-ok", "mcp-prompt-unauthorized"],

@@ -32,6 +32,12 @@ describe("criterionWords()", () => {
       { device: { approved: true, type: "enclave_only" } },
       "the browser has a verified device that is approved and that is bound to its hardware",
     ],
+    ["actor", { actor: "workload:ci/a" }, 'the workload that acts for the user is "workload:ci/a"'],
+    [
+      "actor_claim",
+      { "actor_claim//kubernetes.io/namespace": { has: "agents" } },
+      'the acting workload\'s claim "/kubernetes.io/namespace" has "agents"',
+    ],
     ["mcp_tool", { mcp_tool: { starts_with: "get_" } }, 'the tool starts with "get_"'],
     [
       "mcp_tool_argument",
@@ -64,7 +70,10 @@ describe("criterionWords()", () => {
     name === "mcp_tool_argument"
       ? { [name]: { tool: "t", argument: "/a", [operator]: operand } }
       : {
-          [name === "claim" ? "claim/c" : name]: { ...(operator === "fold_case" && { is: "x" }), [operator]: operand },
+          [name.endsWith("claim") ? `${name}/c` : name]: {
+            ...(operator === "fold_case" && { is: "x" }),
+            [operator]: operand,
+          },
         };
 
   test("has a clause for every criterion, with every operator", () => {

@@ -14,11 +14,11 @@ import type { IssuerKeys } from "../../../issuers/issuer-keys.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import type { Parameters } from "../../../shared/http/query.ts";
 import { pass, refuse, refuseBlocked, type StepResult } from "../answer.ts";
-import { routesOfAudience, workloadIssuers } from "../find-issuer.ts";
+import { routesOfAudience } from "../find-issuer.ts";
 import { workloadAssertionKey } from "../grant-records.ts";
 import { attest, type Attested, findOpened } from "../runs/attest-run.ts";
-import type { Run, Runs } from "../runs/runs.ts";
-import { DEFAULT_SCOPE, scopesSupported, toolScopesIn } from "../scope.ts";
+import type { AgentRun } from "../runs/runs.ts";
+import { scopesSupported, toolScopesIn } from "../scope.ts";
 import { boundTo } from "./access-token.ts";
 import { badAssertion, chooseScope } from "./id-jag-claims.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
@@ -77,7 +77,7 @@ export async function exchangeRun(deps: RunDeps, request: RunRequest): Promise<S
 async function confirmUser(
   deps: RunDeps,
   request: RunRequest,
-  run: Run,
+  run: AgentRun,
   audience: string,
 ): Promise<StepResult<number>> {
   const { identities, blocks } = deps.session;
@@ -110,7 +110,7 @@ async function confirmUser(
 }
 
 interface Allowed {
-  readonly run: Run;
+  readonly run: AgentRun;
   readonly audience: string;
   readonly scope: string;
   readonly sessionEnd: number;

@@ -22,7 +22,7 @@ import { RUN_PAGE_PATH } from "../metadata.ts";
 import { DEFAULT_SCOPE, scopesSupported } from "../scope.ts";
 import { attest, type AttestDeps, type Attested, findOpened } from "./attest-run.ts";
 import type { RequestedRun } from "./run-records.ts";
-import type { Run, Runs } from "./runs.ts";
+import type { AgentRun, Runs } from "./runs.ts";
 
 const MAX_BODY_BYTES = 32_768;
 /** In UTF-16 units: the approver must read it. */
@@ -37,7 +37,7 @@ const MEMBERS = ["purpose", "servers", "scope", "expires_in", "approver"];
 export interface RequestRunDeps extends AttestDeps {
   readonly runs: Runs;
   /** Tells operators of a pending run. */
-  readonly onPending?: ((run: Run, page: string) => void) | undefined;
+  readonly onPending?: ((run: AgentRun, page: string) => void) | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -178,12 +178,12 @@ function readScope({ snapshot, attested }: Call, value: unknown, servers: readon
   return pass([...new Set([DEFAULT_SCOPE, ...words.toSorted()])].join(" "));
 }
 
-function pageOf({ snapshot, issuer }: Call, { id }: Run): string {
+function pageOf({ snapshot, issuer }: Call, { id }: AgentRun): string {
   const origin = findSite(snapshot, issuer.host)?.authenticateOrigin ?? issuer.origin;
   return `${origin}${RUN_PAGE_PATH}?request=${id}`;
 }
 
-function respondRun(call: Call, status: 200 | 201, run: Run): void {
+function respondRun(call: Call, status: 200 | 201, run: AgentRun): void {
   const { state, servers, scope, approver, endsAt } = run.value;
   const pending = { approval_url: pageOf(call, run), expires_at: timeText(run.expiresAt) };
   const body = { state, servers, scope, approver, ends_at: timeText(endsAt) };
@@ -195,7 +195,7 @@ function timeText(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
 }
 
-function respondExists(exchange: Exchange, { value }: Run): void {
+function respondExists(exchange: Exchange, { value }: AgentRun): void {
   const error_description = "This workload has another agent run: end it, or wait until it ends";
   const body = { error: "run_exists", error_description, state: value.state, request_id: exchange.id };
   respondJson(exchange, 409, body, NO_STORE_HEADERS);

@@ -15,7 +15,8 @@ import { nameOf, type Principal } from "../../../identity/principal.ts";
 import { findSite } from "../../../identity/sites.ts";
 import { workloadUser } from "../../../identity/users/asserted.ts";
 import type { UserSection } from "../../../identity/users/user-endpoints.ts";
-import { pendingRunsSection, runDonePage, runPage, type RunServer } from "../../../pages/run.ts";
+import { runDonePage, runPage, type RunServer } from "../../../pages/runs/page.ts";
+import { pendingRunsSection } from "../../../pages/runs/section.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { lowerAscii } from "../../../shared/ascii.ts";
 import { parseQuery } from "../../../shared/http/query.ts";
@@ -25,7 +26,7 @@ import type { IssuerSession, UpstreamStep } from "../deps.ts";
 import { findIssuer, type McpServerRoute, routesOfAudience } from "../find-issuer.ts";
 import { RUN_PAGE_PATH } from "../metadata.ts";
 import { type RunRecord, requestDigest } from "./run-records.ts";
-import type { Run, Runs } from "./runs.ts";
+import type { AgentRun, Runs } from "./runs.ts";
 
 const MAX_FORM_BYTES = 4_096;
 
@@ -34,7 +35,7 @@ export interface RunPageDeps {
   readonly session: Pick<IssuerSession, "browser" | "csrf" | "current" | "blocks">;
   readonly upstream?: Pick<UpstreamStep, "connectUrl"> | undefined;
   /** For the audit. */
-  readonly onDecided?: ((run: Run) => void) | undefined;
+  readonly onDecided?: ((run: AgentRun) => void) | undefined;
 }
 
 export async function showRun(deps: RunPageDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
@@ -123,7 +124,7 @@ async function findAsked(
   { settings }: Snapshot,
   id: string,
   { user }: Principal,
-): Promise<Run | undefined> {
+): Promise<AgentRun | undefined> {
   const run = await runs.find(id);
   if (run?.value.state !== "pending" || !mayDecide(run.value, user)) return undefined;
   const { workload } = run.value;
@@ -164,7 +165,7 @@ function routesOf(snapshot: Snapshot, server: string): readonly McpServerRoute[]
 function render(
   { session: { csrf } }: RunPageDeps,
   snapshot: Snapshot,
-  run: Run,
+  run: AgentRun,
   principal: Principal,
   servers: readonly RunServer[],
 ) {
@@ -198,7 +199,7 @@ function claimsOf(claims: ActorClaims): readonly (readonly [string, string])[] {
 }
 
 /** The token of one request is invalid for another, and for other content of the same one. */
-function formName({ id, value }: Run): string {
+function formName({ id, value }: AgentRun): string {
   return `run ${id} ${requestDigest(value)}`;
 }
 

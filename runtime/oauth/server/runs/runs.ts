@@ -36,7 +36,7 @@ const ONE_WORKLOAD = { burst: 30, perSecond: 1 / 60 };
 const ONE_RULE = { burst: 120, perSecond: 0.1 };
 const ALL = { burst: 1000, perSecond: 1 };
 
-export interface Run {
+export interface AgentRun {
   readonly id: string;
   readonly value: RunRecord;
   readonly version: number;
@@ -53,7 +53,7 @@ export interface RunsDeps {
 }
 
 export type AskedRun =
-  | { readonly outcome: "created" | "known" | "differs"; readonly run: Run }
+  | { readonly outcome: "created" | "known" | "differs"; readonly run: AgentRun }
   | { readonly outcome: "too-many"; readonly waitSeconds: number };
 
 export class Runs {
@@ -70,20 +70,20 @@ export class Runs {
   }
 
   /** @returns undefined for a run that ended, or that the gateway did not write */
-  async find(id: string): Promise<Run | undefined> {
+  async find(id: string): Promise<AgentRun | undefined> {
     const found = isRunId(id) ? await this.#deps.store.get<RunRecord>(runKey(id)) : undefined;
     return found && this.#toRun(found);
   }
 
   /** @param pointer hash of a workload's attested identity */
-  async findOf(pointer: string): Promise<Run | undefined> {
+  async findOf(pointer: string): Promise<AgentRun | undefined> {
     const known = await this.#deps.store.get<RunPointer>(pointerKey(pointer));
     const run = known && (await this.find(known.value.id));
     return run?.value.pointer === pointer ? run : undefined;
   }
 
   /** Runs that are pending a decision of the user with this email address, oldest first. */
-  async listAsked(email: string): Promise<readonly Run[]> {
+  async listAsked(email: string): Promise<readonly AgentRun[]> {
     if (email === "") return [];
     const found = await this.#deps.store.list<RunRecord>(askedTag(lowerAscii(email)));
     const runs = found.flatMap((record) => this.#toRun(record) ?? []);
@@ -111,7 +111,7 @@ export class Runs {
     principal: Principal,
     decision: "active" | "refused",
     digest: string,
-  ): Promise<Run | undefined> {
+  ): Promise<AgentRun | undefined> {
     const run = await this.find(id);
     if (run?.value.state !== "pending" || requestDigest(run.value) !== digest) return undefined;
     const now = epochSeconds(this.#deps.clock);
@@ -137,13 +137,13 @@ export class Runs {
   }
 
   /** Notes that the provider confirmed the user. A conflict is ignored: the next exchange asks again. */
-  async confirmed({ id, value, version, expiresAt }: Run, sessionExpiresAt: number): Promise<void> {
+  async confirmed({ id, value, version, expiresAt }: AgentRun, sessionExpiresAt: number): Promise<void> {
     const { proof: _, ...rest } = value;
     await this.#put(id, withProof(this.#deps.keys, id, { ...rest, sessionExpiresAt }), version, expiresAt);
   }
 
   /** Ends a run, pending or active, with all of its tokens. */
-  async end({ id, value }: Pick<Run, "id" | "value">, reason: string): Promise<void> {
+  async end({ id, value }: Pick<AgentRun, "id" | "value">, reason: string): Promise<void> {
     await endRun(this.#deps, id, value, reason);
   }
 
@@ -157,7 +157,7 @@ export class Runs {
     return (await this.listAsked(approver)).length >= MOST_PENDING ? PENDING_SECONDS : 0;
   }
 
-  async #create(asked: RequestedRun, version: number): Promise<Run | undefined> {
+  async #create(asked: RequestedRun, version: number): Promise<AgentRun | undefined> {
     const { store, keys, log } = this.#deps;
     const id = randomHandle(16);
     const record = withProof(keys, id, { schema: 1, state: "pending", ...asked });
@@ -178,12 +178,12 @@ export class Runs {
     return created;
   }
 
-  async #put(id: string, value: RunRecord, ifVersion: number, expiresAt: number): Promise<Run | undefined> {
+  async #put(id: string, value: RunRecord, ifVersion: number, expiresAt: number): Promise<AgentRun | undefined> {
     const put = await this.#deps.store.put(runKey(id), value, { ifVersion, expiresAt, tags: runTags(value) });
     return put.ok ? { id, value, version: put.version, expiresAt } : undefined;
   }
 
-  #toRun(record: StoredRecord<RunRecord>): Run | undefined {
+  #toRun(record: StoredRecord<RunRecord>): AgentRun | undefined {
     const { keys, revocations } = this.#deps;
     const id = record.key.slice(runKey("").length);
     if (revocations.isRevoked([record.key]) || !isProven(keys, id, record.value)) return undefined;
