@@ -1,6 +1,6 @@
 /**
  * Agent runs through a whole gateway: a workload asks, the named user approves in a browser, the workload works for them,
- * and the run ends. Attackers are other pods, other users, and whoever holds the address of the page or the store.
+ * and the run ends. Attackers are other pods, other users, and writers of the store.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

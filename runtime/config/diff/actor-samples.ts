@@ -1,4 +1,4 @@
-/** Workloads that act for a user, as rules distinguish them: none, those that rules name, and another one. */
+/** Workloads that act for a user, as rules distinguish them: none, each workload in a rule, and another one. */
 import { ACTOR_CLAIM } from "../../policy/actor-criteria.ts";
 import type { ActorFacts } from "../../policy/facts.ts";
 import type { ListMatch, StringMatch } from "../../policy/match.ts";
@@ -25,7 +25,7 @@ export function actorsIn(leaves: readonly Leaf[]): readonly ActorSample[] {
   const values = own.flatMap(({ criterion, subPath, data }) =>
     criterion.name === ACTOR_CLAIM ? elementsOf(data as ListMatch).map((value) => [subPath, value] as const) : [],
   );
-  // Of a workload whose rule names all of these claims.
+  // As if the rule of the workload named all of these claims.
   const others = Object.fromEntries(values.map(([name]) => [name, ["another value"]]));
   const claims = [undefined, ...values];
   const actors = [...ids].flatMap((id) =>

@@ -42,7 +42,7 @@ type AgentRunsDoc = ShapeDoc<typeof shape>;
 export type ActorClaims = Readonly<Record<string, string | readonly string[]>>;
 
 export interface AgentRuns {
-  /** Claims that identify a run, and those that the rule requires. */
+  /** Claims that identify a run, and claims that the rule requires. */
   readonly claims: readonly { readonly name: string; readonly path: readonly string[]; readonly identifies: boolean }[];
   /** Undefined: any user can approve. */
   readonly approverGroups: readonly string[] | undefined;

@@ -149,7 +149,7 @@ async function issue(
     kind: "grant",
     userId,
     runId: run.id,
-    // The workload takes the place of a client in look-ups by client ID.
+    // Look-ups by client ID find the workload.
     clientId: workload,
     ...toolScopesIn(scope),
     ...boundTo(request),

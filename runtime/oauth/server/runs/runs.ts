@@ -2,7 +2,7 @@
  * Agent runs: requested by a workload, approved by a user, used by the workload until they end.
  *
  * Promises: a workload's attested identity has at most one run at a time. A request never changes after it was stored;
- * only its state does, once. Whoever ends a run ends all of its tokens on every process within 2 s.
+ * only its state does, once. The end of a run ends all of its tokens on every process within 2 s.
  */
 import type { Principal } from "../../../identity/principal.ts";
 import { nameOf } from "../../../identity/principal.ts";
@@ -29,7 +29,7 @@ import {
   withProof,
 } from "./run-records.ts";
 
-/** Runs that are pending a decision of one user: more, and nobody reads them. */
+/** Pending runs per approver: a user does not read more. */
 export const MOST_PENDING = 16;
 /** New requests in one process: of one workload with ever new claims, of one rule, of all. */
 const ONE_WORKLOAD = { burst: 30, perSecond: 1 / 60 };
