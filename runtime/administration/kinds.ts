@@ -9,6 +9,7 @@ import { DIRECTORY_USER } from "./kinds/directory-user.ts";
 import { GRANT } from "./kinds/grant.ts";
 import { PENDING_CALL } from "./kinds/pending-call.ts";
 import { PUBLISH_TOKEN } from "./kinds/publish-token.ts";
+import { RUN } from "./kinds/run.ts";
 import { SERVICE_ACCOUNT } from "./kinds/service-account.ts";
 import { SESSION } from "./kinds/session.ts";
 import { TOOL_DRIFT } from "./kinds/tool-drift.ts";
@@ -23,6 +24,7 @@ export const KINDS: readonly Kind[] = [
   GRANT,
   PENDING_CALL,
   PUBLISH_TOKEN,
+  RUN,
   SERVICE_ACCOUNT,
   SESSION,
   TOOL_DRIFT,

@@ -8,6 +8,11 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { type RunRecord, withProof } from "../../runtime/oauth/server/runs/run-records.ts";
+import { openRecords } from "../../runtime/record-kinds.ts";
+import { systemClock } from "../../runtime/shared/clock.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
 import {
   type Answer,
@@ -22,6 +27,7 @@ import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.t
 import { openAnswer, startLiveUpstream, type LiveUpstream } from "../support/live-upstream.ts";
 import { type Platform, startPlatform } from "../support/platform.ts";
 import { within2s } from "../support/promised.ts";
+import { TEST_SHARED_SECRET } from "../support/config.ts";
 import { runCommand } from "../support/run-command.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 
@@ -63,7 +69,7 @@ afterAll(async () => {
 
 function settings({ runs = `identified_by: [pod], max_duration: 2h` } = {}): string {
   const rule = (resources: string, more: string): string =>
-    `{ claims: { sub: ["${SUBJECT}"] }, resources: [${resources}], ${more} }`;
+    `{ claims: { sub: ["${SUBJECT}", greedy-1, greedy-2] }, resources: [${resources}], ${more} }`;
   return `
 authorize_log_fields: [user, actor, run, client-id, auth-method, grant-id, route, replay]
 identity_issuers:
@@ -267,5 +273,231 @@ describe("an agent run", () => {
     // The end of the run ends open streams.
     await runs("pod-live", { method: "DELETE" });
     await stream.ended;
+  });
+});
+
+describe("a request", () => {
+  const servers = (): readonly string[] => [`${origin}/tools/mcp`];
+  test.each<[string, () => Promise<Asked>, number, string]>([
+    ["without a token", () => Promise.resolve({ token: "" }), 401, "invalid_token"],
+    ["of no pod", async () => ({ token: await platform.token(origin, { sub: SUBJECT }) }), 401, "invalid_token"],
+    ["of a pod as a list", async () => ({ token: await podToken("", { pod: ["a"] }) }), 401, "invalid_token"],
+    ["of another workload", async () => ({ token: await podToken("a", { sub: "x" }) }), 401, "invalid_token"],
+    [
+      "with a token for another audience",
+      async () => ({ token: await platform.token("https://elsewhere.example", { sub: SUBJECT, pod: "a" }) }),
+      401,
+      "invalid_token",
+    ],
+    ["that names a run", () => Promise.resolve({ body: { id: "x" } }), 400, "invalid_request"],
+    ["for no server", () => Promise.resolve({ body: { servers: [] } }), 400, "invalid_request"],
+    [
+      "for a server that the rule does not open",
+      () => Promise.resolve({ body: { servers: [...servers(), `${origin}/closed`] } }),
+      400,
+      "invalid_target",
+    ],
+    ["for the whole host", () => Promise.resolve({ body: { servers: [origin] } }), 400, "invalid_target"],
+    [
+      "for another host",
+      () => Promise.resolve({ body: { servers: ["https://x.example/mcp"] } }),
+      400,
+      "invalid_target",
+    ],
+    ["for unknown scopes", () => Promise.resolve({ body: { scope: "mcp admin" } }), 400, "invalid_scope"],
+    ["of more time than allowed", () => Promise.resolve({ body: { expires_in: 7201 } }), 400, "invalid_request"],
+    ["of two lines", () => Promise.resolve({ body: { purpose: "a\nb" } }), 400, "invalid_request"],
+    ["of a long purpose", () => Promise.resolve({ body: { purpose: "a".repeat(1001) } }), 400, "invalid_request"],
+    ["for no address", () => Promise.resolve({ body: { approver: "u-alice" } }), 400, "invalid_request"],
+  ])("%s is rejected", async (_, make, status, error) => {
+    const asked = await make();
+    const answer = await runs("pod-bad", asked);
+    expect([answer.status, answer.json()["error"]]).toEqual([status, error]);
+    expect((await runs("pod-bad", { method: "GET" })).status).toBe(404);
+  });
+
+  test("is limited per approver and per workload, and a refusal is remembered", async () => {
+    const asked = await runs("pod-refused");
+    expect((await decide(pageOf(asked), "refuse")).text).toContain("Denied");
+    for (const [body, status] of [
+      [{}, 200],
+      [{ purpose: "Please" }, 409],
+    ] as const) {
+      const again = await runs("pod-refused", { body });
+      expect([again.status, again.json()["state"]]).toEqual([status, "refused"]);
+    }
+    expect((await exchange("pod-refused")).json()["error"]).toBe("invalid_grant");
+
+    const greedy = async (sub: string, at: number, approver: string): Promise<Answer> =>
+      runs("", { token: await podToken(`greedy-${at}`, { sub }), body: { approver } });
+    for (let at = 0; at < 16; at += 1) expect((await greedy("greedy-1", at, "zoe@example.com")).status).toBe(201);
+    expect((await greedy("greedy-1", 16, "zoe@example.com")).status).toBe(429);
+    // With ever new approvers and pods.
+    const answers: number[] = [];
+    for (let at = 0; at < 31; at += 1) answers.push((await greedy("greedy-2", at, `zoe-${at}@example.com`)).status);
+    expect(answers).toEqual([...Array.from({ length: 30 }, () => 201), 429]);
+  });
+});
+
+describe("the page", () => {
+  test("shows and takes nothing of another user, in a frame, or by a script", async () => {
+    const url = pageOf(await runs("pod-page"));
+    const alice = createBrowser();
+    const shown = await open(alice, url);
+    const bob = createBrowser();
+    const denied = await open(bob, url, BOB);
+    expect([denied.status, denied.text.includes("pod-page")]).toEqual([404, false]);
+    // The form of another user's page, in this user's browser.
+    expect((await bob.submit(shown, formOf(shown), { decision: "approve" })).status).toBe(404);
+    const cookie = alice.cookieHeader(new URL(url).hostname);
+    const framed = {
+      cookie,
+      "sec-fetch-mode": "navigate",
+      "sec-fetch-dest": "iframe",
+      "sec-fetch-site": "same-origin",
+    };
+    expect((await send({ method: "GET", url, headers: framed })).status).toBe(403);
+    const { action, fields } = formOf(shown);
+    const body = new URLSearchParams({ ...fields, decision: "approve" }).toString();
+    const post = (headers: Readonly<Record<string, string>>): Promise<Answer> => {
+      const form = { cookie, "content-type": "application/x-www-form-urlencoded" };
+      return send({ method: "POST", url: new URL(action, url).href, headers: { ...form, ...headers }, body });
+    };
+    expect((await post({ origin: "https://evil.example", "sec-fetch-site": "cross-site" })).status).toBe(403);
+    expect((await runs("pod-page", { method: "GET" })).json()["state"]).toBe("pending");
+
+    // The form of another run opens nothing, and a form works once.
+    const other = await open(alice, pageOf(await runs("pod-other")));
+    const mixed = { ...formOf(other), fields: { ...formOf(other).fields, request: fields["request"] ?? "" } };
+    expect((await alice.submit(other, mixed, { decision: "approve" })).status).toBe(403);
+    expect((await alice.submit(shown, formOf(shown), { decision: "refuse" })).status).toBe(200);
+    expect((await alice.submit(shown, formOf(shown), { decision: "approve" })).status).toBe(404);
+    expect((await runs("pod-page", { method: "GET" })).json()["state"]).toBe("refused");
+  });
+
+  test("approves only what it showed: a request that a writer of the store changes is not approved", async () => {
+    const store = await openRecords(`sqlite:${join(directory, "gateway.db")}`, {
+      clock: systemClock,
+      log: silentLog(),
+    });
+    try {
+      for (const [pod, isProven] of [
+        ["pod-changed", false],
+        ["pod-proven", true],
+      ] as const) {
+        const url = pageOf(await runs(pod));
+        const browser = createBrowser();
+        const shown = await open(browser, url);
+        const id = new URL(url).searchParams.get("request") ?? "";
+        const found = await store.get<RunRecord>(`run:${id}`);
+        const wider = { ...(found?.value as RunRecord), servers: [`${origin}/echo`, `${origin}/tools/mcp`] };
+        // Even with the gateway's own keys, the form is for the request that was shown.
+        const { proof: _, ...rest } = wider;
+        const keys = createKeys([Buffer.from(TEST_SHARED_SECRET, "base64")]);
+        const value = isProven ? withProof(keys, id, rest) : wider;
+        await store.put(`run:${id}`, value, { tags: found?.tags ?? [], expiresAt: found?.expiresAt ?? 0 });
+        const answer = await browser.submit(shown, formOf(shown), { decision: "approve" });
+        expect(answer.status).toBe(isProven ? 403 : 404);
+        expect((await exchange(pod)).json()["error"]).toBe("invalid_grant");
+      }
+    } finally {
+      await store.close();
+    }
+  });
+
+  test("is for groups that the rule requires, and the portal lists and ends runs", async () => {
+    await world.reconfigure(settings({ runs: "identified_by: [pod], approver_groups: [no-such-group]" }));
+    const url = pageOf(await runs("pod-group"));
+    const page = await open(createBrowser(), url);
+    // Alice is in none of the groups.
+    expect(page.status).toBe(404);
+    await world.reconfigure(settings());
+    const asked = await runs("pod-portal");
+    const browser = createBrowser();
+    const portal = new URL("/.gateway/", pageOf(asked)).href;
+    expect((await open(browser, portal)).text).toContain("Report of pod-portal");
+    await decide(pageOf(asked), "approve", ALICE, browser);
+    const token = tokenOf(await exchange("pod-portal"));
+    const listed = await browser.open(portal);
+    const forms = [...listed.text.matchAll(/<form\b.*?<\/form>/gs)].map(([text]) => findForm({ ...listed, text }));
+    const id = new URL(pageOf(asked)).searchParams.get("request");
+    const form = forms.find((each) => each?.fields["id"] === id);
+    if (!form) throw new Error(listed.text);
+    await browser.submit(listed, form, {});
+    await expect.poll(within2s(async () => (await call(token, "list_notes")).status)).toBe(401);
+    expect((await exchange("pod-portal")).json()["error"]).toBe("invalid_grant");
+  });
+});
+
+describe("an approved run", () => {
+  test("is of one pod, for its servers, and each token of the platform is exchanged once", async () => {
+    await approved("pod-a");
+    // The same service account.
+    expect((await exchange("pod-b")).json()["error"]).toBe("invalid_grant");
+    expect((await runs("pod-b", { method: "GET" })).status).toBe(404);
+    expect((await runs("pod-b", { method: "DELETE" })).status).toBe(404);
+    for (const [resource, error] of [
+      [`${origin}/echo`, "invalid_target"],
+      [`${origin}/closed`, "invalid_target"],
+      [origin, "invalid_target"],
+    ] as const)
+      expect((await exchange("pod-a", { resource })).json()["error"]).toBe(error);
+    for (const form of [
+      { actor_token: "x" },
+      { client_id: "x" },
+      { audience: "x" },
+      { requested_token_type: "urn:ietf:params:oauth:token-type:refresh_token" },
+      { subject_token_type: "urn:ietf:params:oauth:token-type:access_token" },
+    ])
+      expect((await exchange("pod-a", form)).json()["error"]).toBe("invalid_request");
+    expect((await exchange("pod-a", { scope: "admin" })).json()["error"]).toBe("invalid_scope");
+    const subject = await podToken("pod-a");
+    expect((await exchange("pod-a", { subject_token: subject })).status).toBe(200);
+    expect((await exchange("pod-a", { subject_token: subject })).json()["error"]).toBe("invalid_grant");
+    // A token for one server is invalid at the others.
+    const token = tokenOf(await exchange("pod-a"));
+    expect((await call(token, "any", "echo")).status).toBe(401);
+  });
+
+  test("ends with the rule that admitted the workload", async () => {
+    await approved("pod-rule");
+    const token = tokenOf(await exchange("pod-rule"));
+    expect((await call(token, "list_notes")).status).toBe(200);
+    await world.reconfigure(settings({ runs: "identified_by: [pod, ref], max_duration: 2h" }));
+    expect((await call(token, "list_notes")).status).toBe(401);
+    expect((await exchange("pod-rule")).json()["error"]).toBe("invalid_grant");
+    await world.reconfigure(settings());
+  });
+
+  test("is stopped by blocks of user, workload and run, listed and ended by commands, within 2 s", async () => {
+    const asked = await runs("pod-admin", { body: { approver: BOB } });
+    await decide(pageOf(asked), "approve", BOB);
+    const id = new URL(pageOf(asked)).searchParams.get("request") ?? "";
+    const token = tokenOf(await exchange("pod-admin"));
+    const isDenied = async (): Promise<boolean> => (await call(token, "list_notes")).text.includes("-31403");
+    const command = async (...args: readonly string[]) => {
+      const result = await runCommand(...args, "--config", world.gateway.configFile);
+      expect(result, result.err).toMatchObject({ code: 0 });
+      return result.out;
+    };
+    expect(await isDenied()).toBe(false);
+    for (const target of [
+      ["run", id],
+      ["user", `workload:pods/${SUBJECT}`],
+      ["user", BOB],
+    ]) {
+      await command("block", ...target);
+      await expect.poll(within2s(isDenied)).toBe(true);
+      const refused = await exchange("pod-admin");
+      expect([refused.status, refused.json()["error"]]).toEqual([400, "access_denied"]);
+      await command("unblock", ...target);
+      await expect.poll(within2s(isDenied)).toBe(false);
+    }
+    const listed = JSON.parse(await command("runs", "list", "--user", BOB, "--json")) as readonly object[];
+    expect(listed).toMatchObject([{ id, state: "active", user: "u-bob", purpose: "Report of pod-admin" }]);
+    expect(JSON.stringify(listed)).not.toContain("proof");
+    await command("runs", "end", id);
+    await expect.poll(within2s(async () => (await call(token, "list_notes")).status)).toBe(401);
+    expect((await exchange("pod-admin")).json()["error"]).toBe("invalid_grant");
   });
 });

@@ -172,6 +172,12 @@ function addAccess(program: Command, exit: Exit): void {
     .option(...ALL)
     .action(async (ids, options) => exit(await (await access()).revokeGrants(ids, options)));
 
+  const runs = program.command("runs").description("Manage agent runs, in which workloads act for users");
+  readCommands(runs, "run", exit).option(...USER);
+  onRecords(runs, "end", "End runs with all of their tokens in all processes within 2 seconds")
+    .argument("<id...>")
+    .action(async (ids, options) => exit(await (await objects()).revokeObjects("run", ids, options)));
+
   const device = program.command("devices").description("Manage registered devices");
   readCommands(device, "device", exit).option(...USER);
   onRecords(device, "approve", "Approve devices for policies that require approval")

@@ -178,8 +178,8 @@ describe("configReference()", () => {
     expect(configReference()).toContain("Early Hints");
   });
 
-  test("has at most 64 KiB", () => {
-    expect(Buffer.byteLength(configReference())).toBeLessThanOrEqual(64 * 1024);
+  test("has at most 60 KiB", () => {
+    expect(Buffer.byteLength(configReference())).toBeLessThanOrEqual(60 * 1024);
   });
 
   test("has a row for every setting", () => {
