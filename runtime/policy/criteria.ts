@@ -9,7 +9,7 @@ import { providerNameOf } from "../shared/user-id.ts";
 import { claimTexts, emailAddress, emailDomain, isInRanges, parseRanges } from "./subjects.ts";
 import { type Criterion, asIs, list, presence, text } from "./criterion.ts";
 import { isClaimOmitted } from "./facts.ts";
-import { ACTOR_CRITERIA } from "./actor-criteria.ts";
+import { ACTOR_CRITERIA } from "./mcp/actor-criteria.ts";
 import { MCP_CRITERIA } from "./mcp/criteria.ts";
 import { TRUE, UNKNOWN } from "./packed-outcome.ts";
 import { CERTIFICATE_MATCH_SCHEMA, readCertificateMatch } from "./certificate-match.ts";

@@ -1,5 +1,5 @@
 /** Workloads that act for a user, as rules distinguish them: none, each workload in a rule, and another one. */
-import { ACTOR_CLAIM } from "../../policy/actor-criteria.ts";
+import { ACTOR_CLAIM } from "../../policy/mcp/actor-criteria.ts";
 import type { ActorFacts } from "../../policy/facts.ts";
 import type { ListMatch, StringMatch } from "../../policy/match.ts";
 import type { Leaf } from "../../policy/tree.ts";

@@ -73,7 +73,7 @@ export interface IssuerDeps {
   readonly upstream?: UpstreamStep | undefined;
   /** Absent: assertions of issuers are never accepted. */
   readonly issuerKeys?: IssuerKeys | undefined;
-  /** What happens to agent runs, for administrators. */
+  /** Reports agent runs to administrators. */
   readonly runEvents?: RunEvents | undefined;
   /** Reads documents about clients. Absent: URL client ids are off, and the metadata says so. */
   readonly fetchClientDocument?: FetchDocument;

@@ -4,8 +4,8 @@
  * Without a run they are false whatever their operators, `not` and `exclude` included: a rule about actors concerns no
  * request of a user alone. Under `not` and `nor` they therefore match users alone, in allow and deny rules.
  */
-import type { Criterion } from "./criterion.ts";
-import type { Facts } from "./facts.ts";
+import type { Criterion } from "../criterion.ts";
+import type { Facts } from "../facts.ts";
 import {
   compileListMatch,
   compileStringMatch,
@@ -13,8 +13,8 @@ import {
   parseStringMatch,
   SCALAR_LIST_MATCH_SCHEMA,
   STRING_MATCH_SCHEMA,
-} from "./match.ts";
-import { FALSE, TRUE, type Truth, UNKNOWN } from "./packed-outcome.ts";
+} from "../match.ts";
+import { FALSE, TRUE, type Truth, UNKNOWN } from "../packed-outcome.ts";
 
 export const ACTOR_CLAIM = "actor_claim";
 
