@@ -23,7 +23,11 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 
 /** @returns undefined for anything but one JSON object, and for one of too many values */
 export function readMessage(bytes: Buffer): MessageJson | undefined {
-  const text = bytes.toString("utf8");
+  return readMessageText(bytes.toString("utf8"));
+}
+
+/** @returns the same */
+export function readMessageText(text: string): MessageJson | undefined {
   if (!isWithinLimits(text)) return undefined;
   try {
     const value: unknown = MAY_CHANGE.test(text) ? parseNumbers(text, exactNumber) : JSON.parse(text);

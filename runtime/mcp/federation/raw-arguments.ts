@@ -5,7 +5,7 @@
  */
 import type { McpMessage } from "../message.ts";
 import type { TextSpan } from "../scan.ts";
-import { readMessage, recordOf, writeJson, type MessageJson } from "./json.ts";
+import { readMessage, readMessageText, recordOf, writeJson, type MessageJson } from "./json.ts";
 
 export interface RawArguments {
   readonly kind: TextSpan["kind"];
@@ -25,13 +25,12 @@ export function readClientMessage({ bytes, argumentsSpan }: McpMessage): ClientM
     return body && { body, args: undefined };
   }
   const { kind, start, end } = argumentsSpan;
-  const others = readMessage(Buffer.concat([bytes.subarray(0, start), PLACE, bytes.subarray(end)]));
+  const others = readMessageText(`${bytes.toString("utf8", 0, start)}0${bytes.toString("utf8", end)}`);
   if (others === undefined) return undefined;
   const { arguments: _, ...params } = recordOf(others["params"]);
   return { body: { ...others, params }, args: { kind, bytes: bytes.subarray(start, end) } };
 }
 
-const PLACE = Buffer.from("0");
 const CLOSE = Buffer.from("}}");
 
 /** @param message a call that names a tool @returns its bytes, and the position of the arguments in them */

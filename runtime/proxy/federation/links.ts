@@ -95,10 +95,10 @@ export class Links {
       const [version = LEGACY, session] = known.split(" ");
       return legacyLink(member, version, session || undefined);
     }
-    const endMs = performance.now() + timeoutMs;
     const era = this.#eraFor(caller, member);
     if (era?.isModern === true && !wantsSession) return modernLink(member, undefined);
     if (era?.statelessVersion !== undefined) return legacyLink(member, era.statelessVersion, undefined);
+    const endMs = performance.now() + timeoutMs;
     if (era === undefined) {
       const discovered = await this.#discover(caller, member, timeoutMs);
       if (typeof discovered !== "string" && !wantsSession) return modernLink(member, discovered);
@@ -153,10 +153,12 @@ export class Links {
   }
 
   #eraFor(caller: RequestContext, member: RouteMember): KnownEra | undefined {
+    const era = this.#eraOf(member);
+    if (era !== undefined) return era;
     const guess = this.#guesses.get(keyOf(caller, member));
     const isFresh =
       guess !== undefined && guess.route === member.prepared.route && guess.era.untilMs > this.#deps.clock.now();
-    return this.#eraOf(member) ?? (isFresh ? guess.era : undefined);
+    return isFresh ? guess.era : undefined;
   }
 
   /** @returns the result of a modern member, "invalid" for another one */

@@ -86,7 +86,7 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
 
   write(chunk: Buffer | string): boolean {
     if (this.#isOver || chunk.length === 0) return true;
-    const goesOn = this.#receiver.onData(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+    const goesOn = this.#receiver.onData(typeof chunk === "string" || wastesMemory(chunk) ? Buffer.from(chunk) : chunk);
     if (this.holdUnread(this.#receiver.heldBytes ?? 0)) return goesOn;
     this.#finish(false, true);
     return true;
@@ -124,6 +124,14 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
     for (const listener of this.#closeListeners) listener(complete);
   }
 }
+
+/** A receiver that holds it would hold much more than its bytes, see `upstreams/http1/answer-bytes.ts`. */
+function wastesMemory(chunk: Buffer): boolean {
+  return chunk.length >= LONG_BYTES && 2 * chunk.length < chunk.buffer.byteLength;
+}
+
+/** Shorter ones are copies. */
+const LONG_BYTES = 16_384;
 
 /** Open requests to members, by the client's: a client with a stream may cause any number of them. */
 const openOf = new WeakMap<Exchange, Set<MemberExchange>>();

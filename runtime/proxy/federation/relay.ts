@@ -58,6 +58,8 @@ class Relay implements MemberReceiver, Relaying {
   #events = new EventBlocks(MAX_BYTES);
   #isAnswered = false;
   #isAborted = false;
+  /** The member's current response is complete or aborted. */
+  #isEnded = false;
   #lastId: string | undefined;
   #retryMs = RESUME_MS;
   #resumed = 0;
@@ -72,6 +74,7 @@ class Relay implements MemberReceiver, Relaying {
 
   open(outgoing: Outgoing): void {
     const { run, caller, link } = this.#options;
+    this.#isEnded = false;
     this.#exchange = openMember(run, caller, link.member, outgoing, this);
   }
 
@@ -101,6 +104,7 @@ class Relay implements MemberReceiver, Relaying {
   }
 
   onEnd(complete: boolean, isOverloaded = false): void {
+    this.#isEnded = true;
     if (isOverloaded) this.#overloaded();
     if (this.#isGone && !this.#isAnswered) return this.#finish("gone");
     // The client has disconnected or cancelled: the member did nothing wrong.
@@ -280,6 +284,7 @@ class Relay implements MemberReceiver, Relaying {
   /** Nothing more of the member counts. */
   #settle(): void {
     this.#isAnswered = true;
+    if (this.#isEnded) return;
     const end = guard(this.#options.caller.exchange, () => this.abort());
     this.#linger = setTimeout(end, LINGER_MS);
   }
