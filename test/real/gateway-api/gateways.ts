@@ -15,6 +15,7 @@ import { GATEWAY_ADDRESS } from "./network.ts";
 const MAIN = new URL("../../../runtime/main.ts", import.meta.url).pathname;
 /** Of the first one, in this network. */
 const ADMIN_PORT = 9901;
+const NAMESPACES = ["infra", "app-backend", "web-backend"].map((name) => `gateway-conformance-${name}`);
 const SECRET = "conformance-secret-of-the-gateways";
 
 export interface RunningGateways {
@@ -60,7 +61,19 @@ export async function startGateways(cluster: Cluster): Promise<RunningGateways> 
   const keyFile = join(cluster.directory, "seal-key.json");
   await writeFile(keyFile, JSON.stringify(sealKey));
   await grantRights(cluster);
-  const args = ["--publish-directory", slices, "--seal-key", keyFile, "--address", GATEWAY_ADDRESS];
+  // Routes without a host have the address, in each namespace of the suite.
+  const hostsFile = join(cluster.directory, "hosts.yaml");
+  await writeFile(hostsFile, stringify({ [GATEWAY_ADDRESS]: NAMESPACES }));
+  const args = [
+    "--publish-directory",
+    slices,
+    "--seal-key",
+    keyFile,
+    "--address",
+    GATEWAY_ADDRESS,
+    "--hosts",
+    hostsFile,
+  ];
   const kubeconfig = await cluster.kubeconfig({ token: await cluster.token(ACCOUNT, { seconds: 7200 }) });
   const lease = "gateway/gateway-ingress-controller";
   running.push(
@@ -115,7 +128,7 @@ function mainFile(adminPort: number, log: string, listener: object): object {
     idp_client_secret: "conformance",
     storage_url: "memory:",
     authorize_log: log,
-    owners: { "kubernetes.*": { allowed_from: ["*"], allowed_settings: ["host_certificates"] } },
+    owners: { "kubernetes.*": {} },
     routes: [],
   };
 }

@@ -2,7 +2,7 @@
  * A network and mounts of the test run alone, so that Gateways have ports 80 and 443, each pod an address of its own and
  * Services their names, without any change for the host. `npm run test:real` starts the tests in it.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -56,6 +56,9 @@ export interface PodProcess {
 }
 
 let started = 0;
+const children = new Set<ChildProcess>();
+// Last resort when a run ends without its hooks.
+process.once("exit", () => children.forEach((child) => child.kill("SIGKILL")));
 
 /** Starts a program in a network of its own with the next address, as a pod has it. */
 export async function startInPod(program: string, env: Readonly<Record<string, string>>): Promise<PodProcess> {
@@ -66,8 +69,7 @@ export async function startInPod(program: string, env: Readonly<Record<string, s
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["pipe", "pipe", "ignore"],
   });
-  const cleanUp = (): void => void child.kill("SIGKILL");
-  process.once("exit", cleanUp);
+  children.add(child);
   await once(child.stdout, "data");
   child.stdout.resume();
   const inPod = (...args: readonly string[]): Promise<string> =>
@@ -81,7 +83,7 @@ export async function startInPod(program: string, env: Readonly<Record<string, s
   return {
     address,
     async close() {
-      process.off("exit", cleanUp);
+      children.delete(child);
       if (child.exitCode !== null || child.signalCode !== null) return;
       const gone = once(child, "exit");
       child.kill("SIGKILL");

@@ -50,11 +50,13 @@ interface Service {
 }
 interface EndpointSlice {
   readonly metadata: Meta;
-  readonly ports?: readonly { readonly name?: string; readonly port?: number }[];
-  readonly endpoints?: readonly {
-    readonly addresses: readonly string[];
-    readonly conditions?: { readonly ready?: boolean };
-  }[];
+  readonly ports: readonly { readonly name?: string; readonly port?: number }[] | null;
+  readonly endpoints:
+    | readonly {
+        readonly addresses: readonly string[];
+        readonly conditions?: { readonly ready?: boolean };
+      }[]
+    | null;
 }
 
 interface Endpoint {
@@ -213,10 +215,11 @@ async function relayServices(cluster: Cluster, relays: Map<string, Relay>, hosts
 }
 
 /** @param portName only this one */
-function endpointsOf({ ports = [], endpoints }: EndpointSlice, portName?: string): readonly Endpoint[] {
+function endpointsOf({ ports, endpoints }: EndpointSlice, portName?: string): readonly Endpoint[] {
   const ready = (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+  const all = ports ?? [];
   const found =
-    portName === undefined && ports.length > 1 ? ports : ports.filter(({ name }) => (name ?? "") === (portName ?? ""));
+    portName === undefined && all.length > 1 ? all : all.filter(({ name = "" }) => name === (portName ?? ""));
   return found.flatMap(({ port = 0 }) => ready.map(({ addresses: [host = ""] }) => ({ host, port })));
 }
 
