@@ -1,37 +1,85 @@
 /** The conformance suite of Gateway API against the controller, a real API server and gateways with real traffic. */
+import { join } from "node:path";
+
 import { expect, test } from "vitest";
 
-import { startCluster } from "../kube/cluster.ts";
-import { startGateways } from "./gateways.ts";
-import { installConformance } from "./install.ts";
+import { example } from "../../support/kube-example.ts";
+import { readManifestFile } from "../../support/kustomize.ts";
+import { type Cluster, startCluster } from "../kube/cluster.ts";
+import { grantRights, type Scheme, startGateway } from "./gateways.ts";
+import { type ConformancePrograms, installConformance } from "./install.ts";
 import { KNOWN_FAILURES } from "./known-failures.ts";
 import { openNetwork } from "./network.ts";
 import { startNode } from "./node.ts";
 import { runSuite, type SuiteResult } from "./suite.ts";
 
 const CLASS = "gateway-conformance";
+/** A gateway serves either plain HTTP or TLS: these tests send requests to a listener with TLS. */
+const TLS_TESTS = ["HTTPRouteHTTPSListener"];
 
 /** While the tests are collected, since the suite has the names of its tests. */
 async function results(): Promise<readonly SuiteResult[]> {
-  const { suite, echo, definitions } = await installConformance();
+  const programs = await installConformance();
   await openNetwork();
   await using cleanUp = new AsyncDisposableStack();
   const cluster = cleanUp.adopt(await startCluster(), (each) => each.close());
-  await cluster.kubectl("apply", "--server-side", "-f", definitions);
+  const policies = join(example, "overlays/controller/gateway-route-policy.yaml");
+  await cluster.kubectl("apply", "--server-side", "-f", programs.definitions, "-f", policies);
   await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all");
-  cleanUp.adopt(await startNode(cluster, echo), (each) => each.close());
-  await cluster.apply({
-    apiVersion: "gateway.networking.k8s.io/v1",
-    kind: "GatewayClass",
-    metadata: { name: CLASS },
-    spec: { controllerName: "ingress.gateway.io/controller" },
-  });
-  const gateways = cleanUp.adopt(await startGateways(cluster), (each) => each.close());
+  await grantRights(cluster);
+  await createClass(cluster);
+  cleanUp.adopt(await startNode(cluster, programs.echo), (each) => each.close());
+  const only = process.env["GATEWAY_SUITE_TEST"];
+  if (only !== undefined) return runWith(cluster, programs, TLS_TESTS.includes(only) ? "https" : "http", only);
+  const all = await runWith(cluster, programs, "http");
+  const secure: SuiteResult[] = [];
+  for (const name of TLS_TESTS) secure.push(...(await runWith(cluster, programs, "https", name)));
+  return [...all.filter(({ name }) => !TLS_TESTS.includes(name)), ...secure];
+}
+
+/** Requests need no sign-in: the suite has none. */
+async function createClass(cluster: Cluster): Promise<void> {
+  const policy = { name: CLASS, namespace: "gateway" };
+  await cluster.apply(
+    {
+      apiVersion: "ingress.gateway.io/v1alpha1",
+      kind: "GatewayRoutePolicy",
+      metadata: policy,
+      spec: { settings: { allow_public_unauthenticated_access: true } },
+    },
+    {
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "GatewayClass",
+      metadata: { name: CLASS },
+      spec: {
+        controllerName: "ingress.gateway.io/controller",
+        parametersRef: { group: "ingress.gateway.io", kind: "GatewayRoutePolicy", ...policy },
+      },
+    },
+  );
+}
+
+async function runWith(
+  cluster: Cluster,
+  { suite }: ConformancePrograms,
+  scheme: Scheme,
+  only?: string,
+): Promise<readonly SuiteResult[]> {
+  const gateway = await startGateway(cluster, scheme);
   try {
     await cluster.kubectl("wait", "--for=condition=Accepted", "--timeout=20s", `gatewayclass/${CLASS}`);
-    return await runSuite(cluster, { program: suite, className: CLASS, only: process.env["GATEWAY_SUITE_TEST"] });
+    const { status } = await cluster.api<{ status: { supportedFeatures: readonly { readonly name: string }[] } }>(
+      "GET",
+      `/apis/gateway.networking.k8s.io/v1/gatewayclasses/${CLASS}`,
+    );
+    const features = status.supportedFeatures.map(({ name }) => name);
+    const options = only === undefined ? { except: TLS_TESTS } : { only };
+    const found = await runSuite(cluster, { program: suite, className: CLASS, features, ...options });
+    return only === undefined ? found : found.filter(({ name }) => name === only);
   } catch (error) {
-    throw new Error(gateways.logs().slice(-4000), { cause: error });
+    throw new Error(gateway.logs().slice(-4000), { cause: error });
+  } finally {
+    await gateway.close();
   }
 }
 

@@ -1,5 +1,5 @@
-/** What serves the Gateways: a gateway for plain HTTP and one for TLS on the same slices, and the controller with the rights of the manifests. */
-import { mkdir, writeFile } from "node:fs/promises";
+/** What serves the Gateways: a gateway, and the controller with the rights of the manifests. */
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { stringify } from "yaml";
@@ -7,93 +7,73 @@ import { stringify } from "yaml";
 import { makeTestCertificate } from "../../support/certificates.ts";
 import { example } from "../../support/kube-example.ts";
 import { readManifestFile } from "../../support/kustomize.ts";
-import { type RealProcess, startProcess } from "../common/process.ts";
+import { startProcess } from "../common/process.ts";
 import type { Cluster } from "../kube/cluster.ts";
 import { ACCOUNT } from "../kube/readme.ts";
 import { GATEWAY_ADDRESS } from "./network.ts";
 
 const MAIN = new URL("../../../runtime/main.ts", import.meta.url).pathname;
-/** Of the first one, in this network. */
-const ADMIN_PORT = 9901;
+const ADMIN = "127.0.0.1:9901";
 const NAMESPACES = ["infra", "app-backend", "web-backend"].map((name) => `gateway-conformance-${name}`);
 const SECRET = "conformance-secret-of-the-gateways";
 
-export interface RunningGateways {
+export interface RunningGateway {
   /** What the processes printed. */
   logs(): string;
   close(): Promise<void>;
 }
 
-export async function startGateways(cluster: Cluster): Promise<RunningGateways> {
-  const slices = join(cluster.directory, "slices");
-  await mkdir(slices);
+export type Scheme = "http" | "https";
+
+/** @param scheme of the listeners: a gateway has one public listener, with TLS or without */
+export async function startGateway(cluster: Cluster, scheme: Scheme): Promise<RunningGateway> {
+  const directory = await mkdtemp(join(cluster.directory, `${scheme}-`));
+  const at = (name: string): string => join(directory, name);
+  const config = at("config");
+  await mkdir(config);
   const fallback = makeTestCertificate({ name: "fallback", dns: ["fallback.example.com"] });
-  await writeFile(join(cluster.directory, "tls.crt"), fallback.cert);
-  await writeFile(join(cluster.directory, "tls.key"), fallback.key);
-  const running: RealProcess[] = [];
-  const listeners = {
-    http: { address: `${GATEWAY_ADDRESS}:80`, insecure_server: true },
-    https: {
-      address: `${GATEWAY_ADDRESS}:443`,
-      certificates: [
-        {
-          certificate_file: join(cluster.directory, "tls.crt"),
-          certificate_key_file: join(cluster.directory, "tls.key"),
-        },
-      ],
-    },
-  };
-  const file = join(slices, "gateway.yaml");
-  await writeFile(file, "", { mode: 0o600 });
-  for (const [at, [name, listener]] of Object.entries(listeners).entries()) {
-    const own = join(cluster.directory, `${name}.yaml`);
-    const log = join(cluster.directory, `${name}.log`);
-    await writeFile(own, stringify(mainFile(ADMIN_PORT + at, log, listener)), { mode: 0o600 });
-    // One directory of slices for both: each process sees its own main configuration file there.
-    const mount = 'mount --bind "$0" "$1" && shift && exec "$@"';
-    const args = ["--mount", "sh", "-c", mount, own, file, process.execPath, MAIN, "run", "--config", slices];
-    running.push(await startProcess("unshare", args, /gateway serves on/, { cwd: cluster.directory }));
-  }
-  const status = await fetch(`http://127.0.0.1:${ADMIN_PORT}/status`, {
-    headers: { authorization: `Bearer ${SECRET}` },
+  await writeFile(at("tls.crt"), fallback.cert);
+  await writeFile(at("tls.key"), fallback.key);
+  const listener =
+    scheme === "http"
+      ? { address: `${GATEWAY_ADDRESS}:80`, insecure_server: true }
+      : {
+          address: `${GATEWAY_ADDRESS}:443`,
+          certificates: [{ certificate_file: at("tls.crt"), certificate_key_file: at("tls.key") }],
+        };
+  await writeFile(join(config, "gateway.yaml"), stringify({ ...listener, ...mainFile(at("authorize.log")) }), {
+    mode: 0o600,
   });
+  const cwd = cluster.directory;
+  const gateway = await startProcess(process.execPath, [MAIN, "run", "--config", config], /gateway serves on/, { cwd });
+  const status = await fetch(`http://${ADMIN}/status`, { headers: { authorization: `Bearer ${SECRET}` } });
   const { seal_key: sealKey } = (await status.json()) as { readonly seal_key: object };
-  const keyFile = join(cluster.directory, "seal-key.json");
-  await writeFile(keyFile, JSON.stringify(sealKey));
-  await grantRights(cluster);
+  await writeFile(at("seal-key.json"), JSON.stringify(sealKey));
   // Routes without a host have the address, in each namespace of the suite.
-  const hostsFile = join(cluster.directory, "hosts.yaml");
-  await writeFile(hostsFile, stringify({ [GATEWAY_ADDRESS]: NAMESPACES }));
-  const args = [
-    "--publish-directory",
-    slices,
-    "--seal-key",
-    keyFile,
-    "--address",
-    GATEWAY_ADDRESS,
-    "--hosts",
-    hostsFile,
-  ];
+  await writeFile(at("hosts.yaml"), stringify({ [GATEWAY_ADDRESS]: NAMESPACES }));
   const kubeconfig = await cluster.kubeconfig({ token: await cluster.token(ACCOUNT, { seconds: 7200 }) });
-  const lease = "gateway/gateway-ingress-controller";
-  running.push(
-    await startProcess(
-      process.execPath,
-      [MAIN, "ingress", "watch", "--kubeconfig", kubeconfig, "--lease", lease, ...args],
-      /watching/,
-      { cwd: cluster.directory },
-    ),
-  );
+  const options = {
+    kubeconfig,
+    scheme,
+    lease: "gateway/gateway-ingress-controller",
+    "publish-directory": config,
+    "seal-key": at("seal-key.json"),
+    address: GATEWAY_ADDRESS,
+    hosts: at("hosts.yaml"),
+  };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  const controller = await startProcess(process.execPath, [MAIN, "ingress", "watch", ...args], /watching/, { cwd });
   return {
-    logs: () => running.map((each) => each.text()).join("\n"),
+    logs: () => `${gateway.text()}\n${controller.text()}`,
     async close() {
-      for (const each of running.toReversed()) await each.close();
+      await controller.close();
+      await gateway.close();
     },
   };
 }
 
 /** The manifests' own, and Secrets of all namespaces, of which the suite makes new ones. */
-async function grantRights(cluster: Cluster): Promise<void> {
+export async function grantRights(cluster: Cluster): Promise<void> {
   await cluster.apply(
     ...readManifestFile(join(example, "base/namespace.yaml")),
     ...readManifestFile(join(example, "overlays/controller/rights.yaml")),
@@ -116,10 +96,9 @@ async function grantRights(cluster: Cluster): Promise<void> {
   );
 }
 
-function mainFile(adminPort: number, log: string, listener: object): object {
+function mainFile(log: string): object {
   return {
-    ...listener,
-    admin_address: `127.0.0.1:${adminPort}`,
+    admin_address: ADMIN,
     admin_token: SECRET,
     shared_secret: Buffer.alloc(32, 7).toString("base64"),
     authenticate_service_url: "https://auth.example.com",

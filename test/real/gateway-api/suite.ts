@@ -16,8 +16,11 @@ export interface SuiteResult {
 export interface SuiteOptions {
   readonly program: string;
   readonly className: string;
+  /** Without `only` the suite reads them itself. */
+  readonly features: readonly string[];
   /** Only this test. */
   readonly only?: string | undefined;
+  readonly except?: readonly string[];
 }
 
 /** Shorter than the suite's own, which are for load balancers of clouds. */
@@ -46,7 +49,10 @@ export async function runSuite(cluster: Cluster, options: SuiteOptions): Promise
     "-conformance-profiles=GATEWAY-HTTP,GATEWAY-GRPC",
     "-disable-parallel-tests",
     `-timeout-config-overrides=${TIMEOUTS.map((name) => `${name}:${TIMEOUT_SECONDS}`).join(";")}`,
-    ...(options.only === undefined ? [] : [`-run-test=${options.only}`]),
+    ...(options.only === undefined
+      ? []
+      : [`-run-test=${options.only}`, `-supported-features=${options.features.join(",")}`]),
+    ...(options.except === undefined ? [] : [`-skip-tests=${options.except.join(",")}`]),
   ];
   const env = { ...process.env, KUBECONFIG: cluster.adminConfig, HOME: cluster.directory };
   const child = spawn(options.program, args, { cwd: cluster.directory, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -55,7 +61,7 @@ export async function runSuite(cluster: Cluster, options: SuiteOptions): Promise
   let text = "";
   // Where somebody wants to read along.
   const copy = process.env["GATEWAY_SUITE_LOG"];
-  const log = copy === undefined ? undefined : createWriteStream(copy);
+  const log = copy === undefined ? undefined : createWriteStream(copy, { flags: "a" });
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk: Buffer) => {
       text += chunk.toString();
@@ -90,6 +96,11 @@ function reasonIn(text: string): string {
     ([, said = ""]) => said,
   );
   const messages = [...text.matchAll(/^\s*Messages: {3,}\t?([^\n]*)/gm)].map(([, said = ""]) => said);
-  const all = [...new Set([...failed, ...messages])].map((said) => said.replaceAll(/\s+/g, " ").trim());
+  const waited = [...text.matchAll(/(?:not ready yet|failed to [a-z]+):? ([^\n]*)/g)].map(([, said = ""]) =>
+    said.replace(/ \(after .*/, ""),
+  );
+  const all = [...new Set([...failed, ...messages, ...waited.slice(-1)])].map((said) =>
+    said.replaceAll(/\s+/g, " ").trim(),
+  );
   return all.join(" | ").slice(0, 600) || text.trim().slice(-600);
 }
