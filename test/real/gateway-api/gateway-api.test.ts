@@ -1,17 +1,17 @@
 /** The conformance suite of Gateway API against the controller, a real API server and gateways with real traffic. */
+import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { example } from "../../support/kube-example.ts";
-import { readManifestFile } from "../../support/kustomize.ts";
 import { type Cluster, startCluster } from "../kube/cluster.ts";
 import { grantRights, type Scheme, startGateway } from "./gateways.ts";
 import { type ConformancePrograms, installConformance } from "./install.ts";
 import { KNOWN_FAILURES } from "./known-failures.ts";
 import { openNetwork } from "./network.ts";
 import { startNode } from "./node.ts";
-import { runSuite, type SuiteResult } from "./suite.ts";
+import { runSuite, SUITE_LOG, type SuiteResult } from "./suite.ts";
 
 const CLASS = "gateway-conformance";
 /** A gateway serves either plain HTTP or TLS: these tests send requests to a listener with TLS. */
@@ -30,7 +30,7 @@ async function results(): Promise<readonly SuiteResult[]> {
   await createClass(cluster);
   cleanUp.adopt(await startNode(cluster, programs.echo), (each) => each.close());
   const only = process.env["GATEWAY_SUITE_TEST"];
-  if (only !== undefined) return runWith(cluster, programs, TLS_TESTS.includes(only) ? "https" : "http", only);
+  if (only !== undefined) return await runWith(cluster, programs, TLS_TESTS.includes(only) ? "https" : "http", only);
   const all = await runWith(cluster, programs, "http");
   const secure: SuiteResult[] = [];
   for (const name of TLS_TESTS) secure.push(...(await runWith(cluster, programs, "https", name)));
@@ -80,6 +80,7 @@ async function runWith(
     throw new Error(gateway.logs().slice(-4000), { cause: error });
   } finally {
     await gateway.close();
+    if (SUITE_LOG !== undefined) await appendFile(`${SUITE_LOG}.gateway`, gateway.logs());
   }
 }
 

@@ -11,10 +11,13 @@ import { startProcess } from "../common/process.ts";
 import type { Cluster } from "../kube/cluster.ts";
 import { ACCOUNT } from "../kube/readme.ts";
 import { GATEWAY_ADDRESS } from "./network.ts";
+import { startRelay } from "./relay.ts";
 
 const MAIN = new URL("../../../runtime/main.ts", import.meta.url).pathname;
 const ADMIN = "127.0.0.1:9901";
 const NAMESPACES = ["infra", "app-backend", "web-backend"].map((name) => `gateway-conformance-${name}`);
+/** Further ports of listeners, which a load balancer would send to the gateway's one. */
+const PORTS: Readonly<Record<Scheme, readonly number[]>> = { http: [8080, 8090], https: [] };
 const SECRET = "conformance-secret-of-the-gateways";
 
 export interface RunningGateway {
@@ -63,9 +66,13 @@ export async function startGateway(cluster: Cluster, scheme: Scheme): Promise<Ru
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
   const controller = await startProcess(process.execPath, [MAIN, "ingress", "watch", ...args], /watching/, { cwd });
+  const relays = await Promise.all(PORTS[scheme].map((port) => startRelay(GATEWAY_ADDRESS, port)));
+  const main = { host: GATEWAY_ADDRESS, port: scheme === "http" ? 80 : 443 };
+  for (const relay of relays) relay.endpoints = [main];
   return {
     logs: () => `${gateway.text()}\n${controller.text()}`,
     async close() {
+      for (const relay of relays) relay.close();
       await controller.close();
       await gateway.close();
     },

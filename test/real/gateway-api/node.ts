@@ -3,12 +3,12 @@
  * an address of its own, each Service a relay to the ready endpoints that the real controller manager found.
  */
 import { mkdir, writeFile } from "node:fs/promises";
-import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Cluster } from "../kube/cluster.ts";
 import { type Hosts, openHosts, type PodProcess, startInPod } from "./network.ts";
+import { type Endpoint, type Relay, startRelay } from "./relay.ts";
 
 interface Meta {
   readonly name: string;
@@ -57,11 +57,6 @@ interface EndpointSlice {
         readonly conditions?: { readonly ready?: boolean };
       }[]
     | null;
-}
-
-interface Endpoint {
-  readonly host: string;
-  readonly port: number;
 }
 
 /** Time between two looks at the cluster. */
@@ -175,11 +170,6 @@ async function environmentOf(
   );
 }
 
-interface Relay {
-  endpoints: readonly Endpoint[];
-  close(): void;
-}
-
 async function relayServices(cluster: Cluster, relays: Map<string, Relay>, hosts: Hosts): Promise<void> {
   const services = await cluster.api<List<Service>>("GET", "/api/v1/services");
   const slices = await cluster.api<List<EndpointSlice>>("GET", "/apis/discovery.k8s.io/v1/endpointslices");
@@ -221,38 +211,4 @@ function endpointsOf({ ports, endpoints }: EndpointSlice, portName?: string): re
   const found =
     portName === undefined && all.length > 1 ? all : all.filter(({ name = "" }) => name === (portName ?? ""));
   return found.flatMap(({ port = 0 }) => ready.map(({ addresses: [host = ""] }) => ({ host, port })));
-}
-
-async function startRelay(host: string, port: number): Promise<Relay> {
-  const open = new Set<Socket>();
-  let next = 0;
-  const relay: Relay = {
-    endpoints: [],
-    close() {
-      server.close();
-      for (const socket of open) socket.destroy();
-    },
-  };
-  const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
-    const endpoint = relay.endpoints[next++ % relay.endpoints.length];
-    if (!endpoint) {
-      socket.destroy();
-      return;
-    }
-    const target = connect({ ...endpoint, allowHalfOpen: true });
-    for (const [one, other] of [
-      [socket, target],
-      [target, socket],
-    ] as const) {
-      open.add(one);
-      one.on("error", () => other.destroy());
-      one.once("close", () => {
-        open.delete(one);
-        other.destroy();
-      });
-      one.pipe(other);
-    }
-  });
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, host, resolve));
-  return relay;
 }

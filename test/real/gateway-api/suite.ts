@@ -39,6 +39,9 @@ const TIMEOUTS = [
 ];
 const TIMEOUT_SECONDS = 20;
 
+/** File in which to read along. */
+export const SUITE_LOG: string | undefined = process.env["GATEWAY_SUITE_LOG"];
+
 /** @returns results by name. @throws Error with the end of its output when it ran no test */
 export async function runSuite(cluster: Cluster, options: SuiteOptions): Promise<readonly SuiteResult[]> {
   const args = [
@@ -59,9 +62,7 @@ export async function runSuite(cluster: Cluster, options: SuiteOptions): Promise
   const cleanUp = (): void => void child.kill("SIGKILL");
   process.once("exit", cleanUp);
   let text = "";
-  // Where somebody wants to read along.
-  const copy = process.env["GATEWAY_SUITE_LOG"];
-  const log = copy === undefined ? undefined : createWriteStream(copy, { flags: "a" });
+  const log = SUITE_LOG === undefined ? undefined : createWriteStream(SUITE_LOG, { flags: "a" });
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk: Buffer) => {
       text += chunk.toString();
