@@ -9,6 +9,11 @@ export const OWN_NETWORK: readonly string[] = [
   "unshare",
   "--net",
   "--mount",
+  // All of its processes end with the command.
+  "--pid",
+  "--fork",
+  "--kill-child",
+  "--mount-proc",
   "sh",
   "-c",
   'ip link set lo up && exec "$0" "$@"',
