@@ -11,11 +11,18 @@ import { type ConformancePrograms, installConformance } from "./install.ts";
 import { KNOWN_FAILURES } from "./known-failures.ts";
 import { openNetwork } from "./network.ts";
 import { startNode } from "./node.ts";
-import { runSuite, SUITE_LOG, type SuiteResult } from "./suite.ts";
+import { runSuite, SUITE_LOG, type SuiteOptions, type SuiteResult } from "./suite.ts";
 
 const CLASS = "gateway-conformance";
-/** A gateway serves either plain HTTP or TLS: these tests send requests to a listener with TLS. */
-const TLS_TESTS = ["HTTPRouteHTTPSListener"];
+/** A gateway serves either plain HTTP or TLS: these tests are about listeners with TLS. */
+const TLS_TESTS = [
+  "GatewayInvalidTLSConfiguration",
+  "GatewaySecretInvalidReferenceGrant",
+  "GatewaySecretMissingReferenceGrant",
+  "GatewaySecretReferenceGrantAllInNamespace",
+  "GatewaySecretReferenceGrantSpecific",
+  "HTTPRouteHTTPSListener",
+];
 
 /** While the tests are collected, since the suite has the names of its tests. */
 async function results(): Promise<readonly SuiteResult[]> {
@@ -30,11 +37,12 @@ async function results(): Promise<readonly SuiteResult[]> {
   await createClass(cluster);
   cleanUp.adopt(await startNode(cluster, programs.echo), (each) => each.close());
   const only = process.env["GATEWAY_SUITE_TEST"];
-  if (only !== undefined) return await runWith(cluster, programs, TLS_TESTS.includes(only) ? "https" : "http", only);
-  const all = await runWith(cluster, programs, "http");
-  const secure: SuiteResult[] = [];
-  for (const name of TLS_TESTS) secure.push(...(await runWith(cluster, programs, "https", name)));
-  return [...all.filter(({ name }) => !TLS_TESTS.includes(name)), ...secure];
+  if (only !== undefined)
+    return await runWith(cluster, programs, TLS_TESTS.includes(only) ? "https" : "http", { only });
+  const plain = await runWith(cluster, programs, "http", { except: TLS_TESTS });
+  const others = plain.filter(({ name }) => !TLS_TESTS.includes(name));
+  const secure = await runWith(cluster, programs, "https", { except: others.map(({ name }) => name) });
+  return [...others, ...secure.filter(({ name }) => TLS_TESTS.includes(name))];
 }
 
 /** Requests need no sign-in: the suite has none. */
@@ -63,7 +71,7 @@ async function runWith(
   cluster: Cluster,
   { suite }: ConformancePrograms,
   scheme: Scheme,
-  only?: string,
+  tests: Pick<SuiteOptions, "only" | "except">,
 ): Promise<readonly SuiteResult[]> {
   const gateway = await startGateway(cluster, scheme);
   try {
@@ -73,9 +81,8 @@ async function runWith(
       `/apis/gateway.networking.k8s.io/v1/gatewayclasses/${CLASS}`,
     );
     const features = status.supportedFeatures.map(({ name }) => name);
-    const options = only === undefined ? { except: TLS_TESTS } : { only };
-    const found = await runSuite(cluster, { program: suite, className: CLASS, features, ...options });
-    return only === undefined ? found : found.filter(({ name }) => name === only);
+    const found = await runSuite(cluster, { program: suite, className: CLASS, features, ...tests });
+    return tests.only === undefined ? found : found.filter(({ name }) => name === tests.only);
   } catch (error) {
     throw new Error(gateway.logs().slice(-4000), { cause: error });
   } finally {
