@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { CHART_VALUES, chartTemplates } from "../support/helm-chart.ts";
+import { CHART_VALUES, chartFiles } from "../support/helm-chart.ts";
 import { bootOf, example, rendered } from "../support/kube-example.ts";
 import { isRecord } from "../../runtime/shared/is-record.ts";
 
@@ -14,7 +14,7 @@ const here = (file: string): string => readFileSync(join(chart, file), "utf8");
 const valuesText = here("values.yaml");
 const values = parse(valuesText) as Record<string, unknown>;
 /** Their members are the user's. */
-const FREE = ["config", "slices", "resources", "controller.resources", "controller.secrets"];
+const FREE = ["config", "slices", "resources", "controller.resources", "controller.secrets", "gatewayApi.settings"];
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -33,14 +33,17 @@ function pathsOf(value: Readonly<Record<string, unknown>>, prefix = ""): readonl
   });
 }
 
-test("templates are made of the base; GATEWAY_UPDATE_GOLDEN=1 renews them", () => {
-  const made = chartTemplates();
+test("files are made of the base and the overlay; GATEWAY_UPDATE_GOLDEN=1 renews them", () => {
+  const made = chartFiles();
   for (const [file, text] of made) {
-    if (process.env["GATEWAY_UPDATE_GOLDEN"] === "1") writeFileSync(join(chart, "templates", file), text);
-    expect(here(`templates/${file}`), file).toBe(text);
+    if (process.env["GATEWAY_UPDATE_GOLDEN"] === "1") writeFileSync(join(chart, file), text);
+    expect(here(file), file).toBe(text);
   }
-  const own = ["NOTES.txt", "_config.tpl", "config.yaml", "gateway-api.yaml"];
-  expect(readdirSync(join(chart, "templates")).toSorted()).toEqual([...own, ...made.keys()].toSorted());
+  const own = ["NOTES.txt", "_config.tpl", "config.yaml", "gateway-api.yaml"].map((file) => `templates/${file}`);
+  const found = ["crds", "templates"].flatMap((folder) =>
+    readdirSync(join(chart, folder)).map((file) => `${folder}/${file}`),
+  );
+  expect(found.toSorted()).toEqual([...own, ...made.keys()].toSorted());
 });
 
 test("the defaults are what the base and the overlay say", () => {

@@ -238,9 +238,10 @@ function withController(deployment: string): string {
   return `${before}${only(added.containers)}      volumes:\n${volumes}${only(added.volumes)}`;
 }
 
-/** Template → text. @throws Error where the base has no longer a text that is a value */
-export function chartTemplates(): ReadonlyMap<string, string> {
-  const made = new Map<string, string>();
+/** File of the chart → text. @throws Error where the base has no longer a text that is a value */
+export function chartFiles(): ReadonlyMap<string, string> {
+  // Helm installs what is there before the templates, and leaves it at an upgrade and when the release is removed.
+  const made = new Map([["crds/gateway-route-policy.yaml", here("overlays/controller/gateway-route-policy.yaml")]]);
   for (const [file, source] of sources()) {
     let text = source;
     for (const each of CHART_VALUES.filter((value) => value.file === file)) {
@@ -250,7 +251,7 @@ export function chartTemplates(): ReadonlyMap<string, string> {
     }
     for (const [pattern, by] of NAMES) text = text.replaceAll(pattern, by);
     if (file === "secrets-role.yaml") text = text.replaceAll(" .Release", " $.Release");
-    made.set(file, `{{- /* Made from the Kustomize base: test/support/helm-chart.ts */}}\n${text}`);
+    made.set(`templates/${file}`, `{{- /* Made from the Kustomize base: test/support/helm-chart.ts */}}\n${text}`);
   }
   return made;
 }

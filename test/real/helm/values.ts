@@ -40,6 +40,10 @@ export const VALUE_CASES: Readonly<Record<string, ValueCase>> = {
   "ingressClass.default": { value: true, shows: "is-default-class" },
   "gatewayApi.enabled": { value: true, shows: "kind: GatewayClass" },
   "gatewayApi.className": { value: "edge", shows: 'gatewayClassName: "edge"' },
+  "gatewayApi.settings": {
+    value: { allow_any_authenticated_user: true },
+    shows: "  settings:\n    allow_any_authenticated_user: true",
+  },
   "gatewayApi.listeners": { value: [{ name: "web", protocol: "HTTP", port: 80 }], shows: "protocol: HTTP\n" },
 };
 
