@@ -16,11 +16,13 @@ import { runSuite, SUITE_LOG, type SuiteOptions, type SuiteResult } from "./suit
 const CLASS = "gateway-conformance";
 /** A gateway serves either plain HTTP or TLS: these tests are about listeners with TLS. */
 const TLS_TESTS = [
+  "BackendTLSPolicy",
   "GatewayInvalidTLSConfiguration",
   "GatewaySecretInvalidReferenceGrant",
   "GatewaySecretMissingReferenceGrant",
   "GatewaySecretReferenceGrantAllInNamespace",
   "GatewaySecretReferenceGrantSpecific",
+  "GatewayWithAttachedRoutes",
   "HTTPRouteHTTPSListener",
 ];
 
