@@ -38,5 +38,5 @@ export function partOf(system: RealSystem, { seconds, cases, skipped = [] }: Out
   return `## ${system.title} ${system.version}
 
 From ${system.from}. ${date}: ${good} of ${cases.length} cases passed, in ${seconds} s after the set-up.
-${failed === "" ? "" : `\n${failed}`}${skipped.length === 0 ? "" : `\nNot supported:\n\n${skipped.map((name) => `- ${name}\n`).join("")}`}`;
+${failed === "" ? "" : `\n${failed}`}${skipped.length === 0 ? "" : `\nKnown failures:\n\n${skipped.map((name) => `- ${name}\n`).join("")}`}`;
 }

@@ -14,7 +14,7 @@ import { startNode } from "./node.ts";
 import { runSuite, SUITE_LOG, type SuiteOptions, type SuiteResult } from "./suite.ts";
 
 const CLASS = "gateway-conformance";
-/** A gateway serves either plain HTTP or TLS: these tests are about listeners with TLS. */
+/** Routes have one scheme: these tests are about listeners with TLS. */
 const TLS_TESTS = [
   "BackendTLSPolicy",
   "GatewayInvalidTLSConfiguration",
@@ -106,7 +106,10 @@ test.for(all.filter(({ outcome, name }) => outcome === "passed" || (outcome === 
 
 for (const [name, reason] of Object.entries(KNOWN_FAILURES)) test.skip(`${name}: ${reason}`, () => {});
 
-test("the list of known failures has those that fail, and no others", () => {
-  const failed = all.filter(({ outcome }) => outcome === "failed").map(({ name }) => name);
-  expect(Object.keys(KNOWN_FAILURES).filter((name) => !failed.includes(name))).toEqual([]);
-});
+test.skipIf(process.env["GATEWAY_SUITE_TEST"] !== undefined)(
+  "the list of known failures has those that fail, and no others",
+  () => {
+    const failed = all.filter(({ outcome }) => outcome === "failed").map(({ name }) => name);
+    expect(Object.keys(KNOWN_FAILURES).filter((name) => !failed.includes(name))).toEqual([]);
+  },
+);

@@ -7,14 +7,15 @@ import { stringify } from "yaml";
 import { makeTestCertificate } from "../../support/certificates.ts";
 import { example } from "../../support/kube-example.ts";
 import { readManifestFile } from "../../support/kustomize.ts";
-import { startProcess } from "../common/process.ts";
+import { type RealProcess, startProcess } from "../common/process.ts";
 import type { Cluster } from "../kube/cluster.ts";
 import { ACCOUNT } from "../kube/readme.ts";
 import { GATEWAY_ADDRESS } from "./network.ts";
 import { startRelay } from "./relay.ts";
 
 const MAIN = new URL("../../../runtime/main.ts", import.meta.url).pathname;
-const ADMIN = "127.0.0.1:9901";
+/** Of the first gateway, in this network. */
+const ADMIN_PORT = 9901;
 const NAMESPACES = ["infra", "app-backend", "web-backend"].map((name) => `gateway-conformance-${name}`);
 /** Further ports of listeners, which a load balancer would send to the gateway's one. */
 const PORTS: Readonly<Record<Scheme, readonly number[]>> = { http: [8080, 8090], https: [] };
@@ -28,7 +29,7 @@ export interface RunningGateway {
 
 export type Scheme = "http" | "https";
 
-/** @param scheme of the listeners: a gateway has one public listener, with TLS or without */
+/** @param scheme of the routes: a gateway has one public listener, with TLS or without; with https one of each kind runs */
 export async function startGateway(cluster: Cluster, scheme: Scheme): Promise<RunningGateway> {
   const directory = await mkdtemp(join(cluster.directory, `${scheme}-`));
   const at = (name: string): string => join(directory, name);
@@ -37,19 +38,26 @@ export async function startGateway(cluster: Cluster, scheme: Scheme): Promise<Ru
   const fallback = makeTestCertificate({ name: "fallback", dns: ["fallback.example.com"] });
   await writeFile(at("tls.crt"), fallback.cert);
   await writeFile(at("tls.key"), fallback.key);
-  const listener =
-    scheme === "http"
-      ? { address: `${GATEWAY_ADDRESS}:80`, insecure_server: true }
-      : {
-          address: `${GATEWAY_ADDRESS}:443`,
-          certificates: [{ certificate_file: at("tls.crt"), certificate_key_file: at("tls.key") }],
-        };
-  await writeFile(join(config, "gateway.yaml"), stringify({ ...listener, ...mainFile(at("authorize.log")) }), {
-    mode: 0o600,
-  });
+  const plain = { address: `${GATEWAY_ADDRESS}:80`, insecure_server: true };
+  const certificates = [{ certificate_file: at("tls.crt"), certificate_key_file: at("tls.key") }];
+  const secure = { address: `${GATEWAY_ADDRESS}:443`, certificates };
   const cwd = cluster.directory;
-  const gateway = await startProcess(process.execPath, [MAIN, "run", "--config", config], /gateway serves on/, { cwd });
-  const status = await fetch(`http://${ADMIN}/status`, { headers: { authorization: `Bearer ${SECRET}` } });
+  const file = join(config, "gateway.yaml");
+  const run = [process.execPath, MAIN, "run", "--config", config];
+  const gateways: RealProcess[] = [];
+  // Both have the same slices; the second one sees its own main configuration file there.
+  for (const [index, listener] of (scheme === "http" ? [plain] : [secure, plain]).entries()) {
+    const own = index === 0 ? file : at("second.yaml");
+    const text = stringify({ ...listener, ...mainFile(ADMIN_PORT + index, at(`authorize-${index}.log`)) });
+    await writeFile(own, text, { mode: 0o600 });
+    const mount = ["--mount", "sh", "-c", `mount --bind ${own} ${file} && exec "$0" "$@"`];
+    gateways.push(
+      await startProcess("unshare", [...(index === 0 ? ["--mount"] : mount), ...run], /gateway serves on/, { cwd }),
+    );
+  }
+  const status = await fetch(`http://127.0.0.1:${ADMIN_PORT}/status`, {
+    headers: { authorization: `Bearer ${SECRET}` },
+  });
   const { seal_key: sealKey } = (await status.json()) as { readonly seal_key: object };
   await writeFile(at("seal-key.json"), JSON.stringify(sealKey));
   // Routes without a host have the address, in each namespace of the suite.
@@ -70,11 +78,11 @@ export async function startGateway(cluster: Cluster, scheme: Scheme): Promise<Ru
   const main = { host: GATEWAY_ADDRESS, port: scheme === "http" ? 80 : 443 };
   for (const relay of relays) relay.endpoints = [main];
   return {
-    logs: () => `${gateway.text()}\n${controller.text()}`,
+    logs: () => [...gateways, controller].map((each) => each.text()).join("\n"),
     async close() {
       for (const relay of relays) relay.close();
       await controller.close();
-      await gateway.close();
+      for (const gateway of gateways) await gateway.close();
     },
   };
 }
@@ -103,9 +111,9 @@ export async function grantRights(cluster: Cluster): Promise<void> {
   );
 }
 
-function mainFile(log: string): object {
+function mainFile(adminPort: number, log: string): object {
   return {
-    admin_address: ADMIN,
+    admin_address: `127.0.0.1:${adminPort}`,
     admin_token: SECRET,
     shared_secret: Buffer.alloc(32, 7).toString("base64"),
     authenticate_service_url: "https://auth.example.com",
