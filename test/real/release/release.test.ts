@@ -28,6 +28,9 @@ const PROVIDER = `terraform-provider-gateway_v${VERSION}`;
 const ROUTE = '  route "a" {\n    from = "https://a.example.com"\n    to = ["http://a"]\n  }';
 const CONFIG = bundleConfig(`  owner = "team"\n  file {\n    directory = "slices"\n  }\n${ROUTE}`);
 
+/** For one release: two minutes, and much more on a busy host. */
+const RELEASE_MS = 20 * 60_000;
+
 interface Facts {
   readonly commit: string;
   readonly signed: string;
@@ -53,7 +56,7 @@ describe("a release", () => {
     });
     facts = JSON.parse(text) as Facts;
     writeFileSync(join(out, "publisher.asc"), publisher.run("--armor", "--export", key));
-  });
+  }, RELEASE_MS);
   afterAll(() => {
     publisher?.close();
     user?.close();
@@ -102,12 +105,16 @@ describe("a release", () => {
     rmSync(changed, { recursive: true });
   });
 
-  test("has the same bytes from another directory, with other permissions, time zone and language", () => {
-    const clone = join(root, "another clone");
-    execFileSync("git", ["clone", "-q", checkout, clone]);
-    execFileSync("git", ["checkout", "-q", facts.commit], { cwd: clone });
-    runSteps(`umask 077\n${rebuild}`, clone, { TZ: "Asia/Tokyo", LC_ALL: "C", GATEFORM_GPG_KEY: "" });
-  });
+  test(
+    "has the same bytes from another directory, with other permissions, time zone and language",
+    { timeout: RELEASE_MS },
+    () => {
+      const clone = join(root, "another clone");
+      execFileSync("git", ["clone", "-q", checkout, clone]);
+      execFileSync("git", ["checkout", "-q", facts.commit], { cwd: clone });
+      runSteps(`umask 077\n${rebuild}`, clone, { TZ: "Asia/Tokyo", LC_ALL: "C", GATEFORM_GPG_KEY: "" });
+    },
+  );
 
   test("Terraform locks all platforms from its archives, as the provider's page says, and installs by that lock file", async () => {
     const workspace = mirrored();
