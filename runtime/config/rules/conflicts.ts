@@ -74,7 +74,7 @@ function validateReach(
     }
     // The longest one: a shorter one is never tried, since the server's own route has no conditions.
     const part = conditional.size === 0 ? undefined : findPlace(conditional, server.host, path);
-    if (part && (part.exact || part.base.length >= server.base.replace(/\/$/, "").length)) {
+    if (part && (part.exact || (!server.exact && part.base.length >= server.base.replace(/\/$/, "").length))) {
       const message = `takes a part of the requests to ${quote(path || "/")}, the address of the MCP server `;
       report(part.route, conflict([part.exact ? "path" : "prefix"], rivalOf(server.route), message));
     }

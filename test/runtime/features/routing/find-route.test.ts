@@ -88,6 +88,8 @@ describe("conditions of routes", () => {
     const part = (path: string): string => route("part", "mcp.example", `${path}, match_methods: [POST]`);
     for (const path of ["prefix: /a", "path: /a"])
       expect(() => table([server, part(path)])).toThrow("takes a part of the requests to");
+    const exact = route("exact", "mcp.example", "path: /a, mcp: { server: {} }");
+    expect(find(table([exact, part("prefix: /a")]), "mcp.example", "/a", sent("POST"))).toBe("exact");
     expect(find(table([server, part("prefix: /b")]), "mcp.example", "/b", sent("POST"))).toBe("part");
   });
 });
