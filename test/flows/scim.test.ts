@@ -1,7 +1,9 @@
 /**
  * A company's directory with real gateways: two replicas on one store, PostgreSQL if available. Its groups apply to
- * agents with only an ID-JAG. A removed user loses open streams on both replicas, and gets nothing back after a return.
+ * agents with only an ID-JAG. A removed user loses open streams on both replicas, and gets nothing back after a return. So
+ * does a workload that acts for the user in an agent run.
  */
+import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { within2s } from "../support/promised.ts";
 import { runCli } from "../../runtime/cli.ts";
 import { type Answer, createSend } from "../support/browser.ts";
-import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
+import { makeSigningKey, signAssertion, type SigningKey } from "../support/client-assertion.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { idJagClaims, JWT_BEARER, signIdJag } from "../support/id-jag.ts";
 import { type LiveUpstream, openAnswer, startLiveUpstream } from "../support/live-upstream.ts";
@@ -19,10 +21,11 @@ import { createOAuthClient, type Registration } from "../support/oauth-client.ts
 import { signInAt } from "../support/provider-tokens.ts";
 import { findPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { createScimClient, oktaUser, patchOf, type ScimClient } from "../support/scim-client.ts";
-import { createBrowser } from "../support/scripted-browser.ts";
+import { type Browser, createBrowser } from "../support/scripted-browser.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 
 const COMPANY = "https://company.example.com";
+const PODS = "https://pods.example.com";
 const TOKEN = "scim-token-of-the-company";
 const send = createSend();
 
@@ -73,11 +76,16 @@ function settings(): string {
   return `
 identity_issuers:
   company: { issuer: "${COMPANY}", uses: [id_jag], jwks: '${jwks}' }
+  pods:
+    issuer: "${PODS}"
+    uses: [workload]
+    jwks: '${jwks}'
+    workload_rules: { agents: { claims: { sub: [agent] }, resources: ["{origin}/live"], agent_runs: { identified_by: [pod] } } }
 directories:
   company: { provider: company, token: ${TOKEN} }
   people: { token: ${TOKEN}-2, unlisted_users: refused }
 routes:
-  - { name: live, from: "{origin}", prefix: /live, to: "${live.origin}", mcp: { server: {} }, policy: { allow: { and: [groups: { has: Engineers }] } } }
+  - { name: live, from: "{origin}", prefix: /live, to: "${live.origin}", mcp: { server: {} }, policy: { allow: { or: [groups: { has: Engineers }, actor: "workload:pods/agent"] } } }
   - { name: api, from: "{origin}", prefix: /api, to: "${live.origin}", bearer_token_format: idp_identity_token, policy: { allow: { and: [groups: { has: Writers }] } } }
   - { name: web, from: "{origin}", prefix: /web, to: "${live.origin}", policy: { allow: { and: [groups: { has: Writers }] }, deny: { and: [groups: { has: From sign-in }] } } }
 `;
@@ -97,6 +105,35 @@ async function exchange(sub: string, inSeconds = 0): Promise<Answer> {
   const body = new URLSearchParams({ ...form, assertion: await signIdJag(claims, key) }).toString();
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   return send({ method: "POST", url: `${origin}/.gateway/mcp/token`, headers, body });
+}
+
+/** The platform's token of a pod. */
+function podToken(pod: string): Promise<string> {
+  const iat = Math.floor(Date.now() / 1000);
+  const claims = { iss: PODS, sub: "agent", aud: origin, jti: randomUUID(), iat, exp: iat + 300, pod };
+  return signAssertion(claims, key, { typ: "JWT", kid: "company" });
+}
+
+/** An agent run for the user, requested at one replica and approved at the other. @returns its tokens, one of each replica */
+async function runFor(browser: Browser, user: string, pod: string): Promise<readonly string[]> {
+  const asked = await createSend({ via: second.port })({
+    method: "POST",
+    url: `${origin}/.gateway/mcp/runs`,
+    headers: { authorization: `Bearer ${await podToken(pod)}`, "content-type": "application/json" },
+    body: JSON.stringify({ purpose: "Report", servers: [`${origin}/live`], expires_in: 600, approver: user }),
+  });
+  const page = await browser.open(String(asked.json()["approval_url"]));
+  expect((await browser.submit(page, { button: "Approve" })).status).toBe(200);
+  return Promise.all(ports().map(async (port) => String((await exchangeRun(pod, port)).json()["access_token"])));
+}
+
+async function exchangeRun(pod: string, via: number): Promise<Answer> {
+  const type = "urn:ietf:params:oauth:token-type:jwt";
+  const form = { subject_token: await podToken(pod), subject_token_type: type, resource: `${origin}/live` };
+  const grant = "urn:ietf:params:oauth:grant-type:token-exchange";
+  const body = new URLSearchParams({ grant_type: grant, ...form }).toString();
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  return createSend({ via })({ method: "POST", url: `${origin}/.gateway/mcp/token`, headers, body });
 }
 
 async function tokenOf(sub: string, inSeconds = 0): Promise<string> {
@@ -244,10 +281,18 @@ test("users in the directory can sign in, with its groups instead of the provide
   await people.create("/Groups", { displayName: "Writers", members: [{ value: id }] });
   expect((await browser.signIn(`${origin}/web`, "olga@example.com")).status).toBe(200);
   expect((await browser.open(`${origin}/web`)).status).toBe(200);
+  // A workload acts for the user at both replicas, with either token.
+  const tokens = await runFor(browser, "olga@example.com", "pod-1");
+  for (const token of tokens) for (const port of ports()) expect(await call(token, port)).toBe(200);
+  const streams = await Promise.all(ports().map((port, at) => hold(tokens[at] ?? "", port)));
   await people.send("PATCH", `/Users/${id}`, patchOf({ op: "replace", value: { active: false } }));
   const again = async (): Promise<string> =>
     (await browser.open(`${origin}/web`, { follow: false })).hops.at(-1)?.location ?? "";
   await expect.poll(within2s(again)).toContain("/.gateway/");
+  for (const isOpen of streams) await expect.poll(within2s(isOpen)).toBe(false);
+  for (const token of tokens)
+    for (const port of ports()) await expect.poll(within2s(() => call(token, port))).toBe(401);
+  for (const port of ports()) expect((await exchangeRun("pod-1", port)).json()["error"]).toBe("invalid_grant");
   expect(await signIn()).toBe(403);
   const flag = (value: string) => patchOf({ op: "Replace", path: "active", value });
   expect((await people.send("PATCH", `/Users/${id}`, flag("True"))).status).toBe(200);
