@@ -396,6 +396,30 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       test: "test/hostile/workload-fuzz.test.ts#signed claims of any kind: only a matching workload gets a token",
     },
     {
+      attacker: "another pod of the same service account",
+      tries: "use a run that a user approved, or a server that it does not name",
+      kind: "SE",
+      test: "test/flows/agent-runs.test.ts#is of one pod, for its servers, and each token of the platform is exchanged once",
+    },
+    {
+      attacker: "another user, a foreign page, a frame",
+      tries: "approve a run, or have its user approve what they did not see",
+      kind: "TE",
+      test: "test/flows/agent-runs.test.ts#shows and takes nothing of another user, in a frame, or by a script",
+    },
+    {
+      attacker: "a writer of the store",
+      tries: "change a run after its page was shown",
+      kind: "TE",
+      test: "test/flows/agent-runs.test.ts#approves only what it showed: a request that a writer of the store changes is not approved",
+    },
+    {
+      attacker: "a workload",
+      tries: "ask for runs again and again",
+      kind: "D",
+      test: "test/flows/agent-runs.test.ts#is limited per approver and per workload, and a refusal is remembered",
+    },
+    {
       attacker: "a trusted issuer, platform or directory",
       tries: "use a job's token a second time",
       kind: "S",

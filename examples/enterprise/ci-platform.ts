@@ -8,6 +8,8 @@ import { SignJWT } from "jose";
 export interface Job {
   readonly repository: string;
   readonly ref: string;
+  /** The run of the job, for jobs that ask to act for a user. */
+  readonly run_id?: string;
 }
 
 export interface CiPlatform {
@@ -37,8 +39,9 @@ export async function startCiPlatform(): Promise<CiPlatform> {
   return {
     issuer,
     issued,
-    async tokenFor({ repository, ref }, audience) {
-      const token = await new SignJWT({ repository, ref })
+    async tokenFor(job, audience) {
+      const { repository, ref } = job;
+      const token = await new SignJWT({ ...job })
         .setProtectedHeader({ alg: "RS256", kid: "ci", typ: "JWT" })
         .setIssuer(issuer)
         .setSubject(`repo:${repository}:ref:${ref}`)
