@@ -115,6 +115,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
     "ref_type",
     "repository_id",
     "repository_owner_id",
+    "job_id",
     "run_id",
     "aws_account",
   ],
