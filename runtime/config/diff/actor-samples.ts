@@ -28,8 +28,13 @@ export function actorsIn(leaves: readonly Leaf[]): readonly ActorSample[] {
   // As if the rule of the workload named all of these claims.
   const others = Object.fromEntries(values.map(([name]) => [name, ["another value"]]));
   const claims = [undefined, ...values];
-  const actors = [...ids].flatMap((id) =>
-    claims.map((claim): ActorSample => {
+  const unnamed = (id: string): ActorSample => ({
+    actor: { id, run: "", claims: {} },
+    description: `by an agent run of ${id} whose rule names no claims`,
+  });
+  const actors = [...ids].flatMap((id) => [
+    ...(values.length > 0 ? [unnamed(id)] : []),
+    ...claims.map((claim): ActorSample => {
       const some = claim ? { [claim[0]]: [claim[1]] } : {};
       const told = claim ? ` with the claim ${claim[0]} ${JSON.stringify(claim[1])}` : "";
       return {
@@ -37,6 +42,6 @@ export function actorsIn(leaves: readonly Leaf[]): readonly ActorSample[] {
         description: `by an agent run of ${id}${told}`,
       };
     }),
-  );
+  ]);
   return [{ actor: undefined, description: "without an agent run" }, ...actors.slice(0, MAX_ACTORS)];
 }

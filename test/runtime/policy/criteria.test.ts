@@ -2,6 +2,10 @@
 import { expect, test } from "vitest";
 
 import { CRITERIA } from "../../../runtime/policy/criteria.ts";
+import { compilePolicy, evaluate } from "../../../runtime/policy/evaluate.ts";
+import type { CriterionDoc } from "../../../runtime/policy/parse.ts";
+import { mayReachSomething } from "../../../runtime/policy/reach.ts";
+import { alice, anonymous, asUser } from "../../support/facts.ts";
 
 test("criteria, the subject of each, and its reasons in records", () => {
   expect(CRITERIA.map(({ name, about, reasons }) => [name, about, reasons.ok, reasons.no])).toEqual([
@@ -30,4 +34,44 @@ test("criteria, the subject of each, and its reasons in records", () => {
     ["client_certificate", "certificate", "client-certificate-ok", "client-certificate-unauthorized"],
     ["invalid_client_certificate", "certificate", "invalid-client-certificate", "valid-client-certificate"],
   ]);
+});
+
+const actor = { id: "workload:pods/a", run: "r", claims: { pod: "p-1" } };
+
+test.each<[data: CriterionDoc, user: boolean, agent: boolean]>([
+  [{ actor: "workload:pods/a" }, false, true],
+  [{ actor: "workload:pods/b" }, false, false],
+  // Not about users without an agent, whatever the operator.
+  [{ actor: { not: "workload:pods/b" } }, false, true],
+  [{ actor: { not_in: [] } }, false, true],
+  [{ "actor_claim/pod": "p-1" }, false, true],
+  [{ "actor_claim/pod": { exclude: "p-2" } }, false, true],
+  [{ "actor_claim/pod": "p-2" }, false, false],
+])("%j holds for a user %s, for an agent %s", (criterion, ofUser, ofAgent) => {
+  const [by, alone] = [asUser({ actor }), asUser({})];
+  for (const [facts, holds] of [
+    [alone, ofUser],
+    [by, ofAgent],
+  ] as const) {
+    const allows = (operator: string): boolean =>
+      evaluate(compilePolicy({ allow: { [operator]: [criterion] } }), facts).allowed;
+    const passes = (operator: string): boolean =>
+      evaluate(compilePolicy([{ allow: { and: [{ accept: true }] } }, { deny: { [operator]: [criterion] } }]), facts)
+        .allowed;
+    expect([allows("and"), allows("not"), passes("and"), passes("nor")]).toEqual([holds, !holds, !holds, holds]);
+    const reach = compilePolicy({ allow: { and: [criterion] } });
+    expect(mayReachSomething(reach, facts.user)).toBe(holds);
+  }
+});
+
+test("a claim of an agent that its rule does not name allows nothing, whatever the operator, and an anonymous request neither", () => {
+  const criterion = { "actor_claim/env": { exclude: "prod" } };
+  for (const facts of [asUser({ actor }), anonymous()])
+    for (const operator of ["and", "or", "not", "nor"]) {
+      const allow = compilePolicy({ allow: { [operator]: [criterion] } });
+      const deny = compilePolicy([{ allow: { and: [{ accept: true }] } }, { deny: { [operator]: [criterion] } }]);
+      expect([evaluate(allow, facts).allowed, evaluate(deny, facts).allowed]).toEqual([false, false]);
+    }
+  const allow = compilePolicy({ allow: { not: [criterion] } });
+  expect(mayReachSomething(allow, { ...alice, actor })).toBe(false);
 });

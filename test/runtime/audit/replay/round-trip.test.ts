@@ -54,8 +54,11 @@ function again(line: string, rules: readonly RulesDoc[], key: Uint8Array | undef
   return decision && freedom(decision);
 }
 
+const ACTOR = { id: "workload:ci/a", run: "r", claims: { pod: "p-1", ref: ["main", "x"] } };
+
+/** With arguments of an even length, by an agent run. */
 const call = (args: string | undefined, http: Partial<Facts["http"]> = {}): Facts => ({
-  user: alice,
+  user: (args?.length ?? 0) % 2 === 0 ? { ...alice, actor: ACTOR } : alice,
   http: { ...plainHttp, ...http },
   mcp: { method: "tools/call", tool: "deploy", arguments: readArguments(() => args) },
 });
@@ -74,6 +77,9 @@ const equality: readonly CriterionDoc[] = [
   { "claim/level": { is: 3 } },
   { "claim/https://example.com/role": { has: "lead" } },
   { idp: "default" },
+  { actor: { not: "workload:ci/b" } },
+  { "actor_claim/ref": { has: "main" } },
+  { "actor_claim/other": { exclude: "x" } },
   { mcp_tool: "deploy" },
   { http_path: { starts_with: "/m" } },
   { client_certificate: { san_dns: "laptop.example" } },
