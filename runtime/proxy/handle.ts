@@ -272,7 +272,7 @@ function mcpSteps(
 ): (route: PreparedRoute) => readonly Step[] {
   const calls = callSteps(deps, forwarding, own);
   const direct = [...firstChecks(deps), checkOrigin(deps), answerPreflight, authenticateToken(deps), ...calls];
-  const federated = federatedSteps(deps, { ...forwarding, ...own }, calls);
+  const federated = federatedSteps(deps, { ...forwarding, ...own, snapshots: deps.snapshots }, calls);
   return ({ isFederated }) => (isFederated ? federated : direct);
 }
 

@@ -3,7 +3,8 @@
  * it in rounds, and stop after ten.
  */
 import type { Approvals } from "../../approvals/interfaces.ts";
-import type { Snapshots } from "../../config/snapshot.ts";
+import { findRoute, type Snapshots } from "../../config/snapshot.ts";
+import type { Blocks } from "../../identity/blocks.ts";
 import { canAskApproval } from "../../limits/history/plan.ts";
 import { readRetry, withoutRetry } from "../../mcp/approval/retry.ts";
 import type { ApprovalStates } from "../../mcp/approval/request-state.ts";
@@ -33,7 +34,8 @@ export interface HoldDeps extends DecideDeps, ChallengeDeps, EndDeps {
   readonly approvals?: Approvals;
   readonly approvalStates: ApprovalStates;
   readonly holds: ApprovalHolds;
-  readonly snapshots: Pick<Snapshots, "current">;
+  readonly snapshots: Pick<Snapshots, "current" | "subscribe">;
+  readonly blocks?: Pick<Blocks, "size" | "find" | "subscribe">;
   readonly current?: (principal: Principal) => Promise<Principal | undefined>;
   /** Default: 45 seconds. */
   readonly approvalHoldMs?: number;
@@ -108,6 +110,31 @@ function withoutState(message: McpMessage, rawHeaders: readonly string[]): McpMe
   return read.ok ? read : undefined;
 }
 
+/** Calls `end` once the call can no longer succeed: the steps after the wait then answer it. */
+function followEnd(
+  { revocations, blocks, snapshots }: HoldDeps,
+  { prepared, message }: RequestContext,
+  { user, clientId, grantId, revocationKeys }: Principal,
+  end: () => void,
+): () => void {
+  const routeKey = prepared.route.key;
+  const subject = { user, clientId, grantId, routeKey, tool: message?.facts.tool };
+  const unfollow = [
+    revocations.subscribe((key) => {
+      if (revocationKeys.includes(key)) end();
+    }),
+    blocks?.subscribe(() => {
+      if (blocks.find(subject) !== undefined) end();
+    }),
+    snapshots.subscribe((next) => {
+      if (findRoute(next, routeKey) === undefined) end();
+    }),
+  ];
+  return () => {
+    for (const each of unfollow) each?.();
+  };
+}
+
 async function hold(
   deps: HoldDeps,
   approvals: Approvals,
@@ -123,9 +150,11 @@ async function hold(
     isGone = true;
     controller.abort();
   });
+  const unfollow = followEnd(deps, context, principal, () => controller.abort());
   try {
     await approvals.wait(id, deps.approvalHoldMs ?? HOLD_MS, controller.signal);
   } finally {
+    unfollow();
     held.end();
   }
   // No client waits for the response, and the approval is for one call.

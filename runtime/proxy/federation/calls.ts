@@ -5,6 +5,7 @@ import { requestFor } from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import { ACCESS_DENIED_CODE } from "../../mcp/refuse.ts";
 import { bindingOf } from "../announced-address.ts";
+import type { Streams } from "../forwarding/streams.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { PendingAnswers } from "./pending-answers.ts";
 import { askMember, type RouteMember, type RunMember } from "./ask-member.ts";
@@ -12,6 +13,7 @@ import type { GapReason, Gaps } from "./gaps.ts";
 import { askForInput } from "./input.ts";
 import type { Link, Links } from "./links.ts";
 import type { MemberCall } from "./member-call.ts";
+import { OpenCall } from "./streams/open-call.ts";
 import { notConnected } from "./refusals.ts";
 import type { RelayEnd } from "./relay-options.ts";
 import { relay } from "./relay.ts";
@@ -25,6 +27,7 @@ export interface CallDeps {
   readonly gaps: Gaps;
   readonly seals: MemberSeals;
   readonly answers: PendingAnswers;
+  readonly streams: Streams;
   readonly current?: CurrentPrincipal | undefined;
 }
 
@@ -62,12 +65,14 @@ export class MemberCalls {
     const { context, client, member, reply } = call;
     const own = this.#own(call);
     if (typeof own === "string") return reply.error(-32602, own);
+    const open = new OpenCall(this.#deps.streams, call);
     let body = own;
     let { sessions } = client;
     for (let round = 1; ;) {
       const link = await this.#deps.links.open(context, member, sessions, client.legacyCapabilities);
       if (typeof link === "string") return this.#unavailable(context, member, link, reply);
-      const end = await this.#exchange({ ...call, body }, link, sessions !== undefined);
+      if (reply.isOver) return link.close();
+      const end = await this.#exchange({ ...call, body }, link, sessions !== undefined, open);
       link.close();
       if (end === "answered") return;
       if (end === "gone") {
@@ -104,7 +109,9 @@ export class MemberCalls {
     { context, client, body, args, calledAs, reply }: MemberCall,
     link: Link,
     isKept: boolean,
+    open: OpenCall,
   ): Promise<RelayEnd> {
+    open.wasSent = true;
     const { run, seals, links, gaps, current } = this.#deps;
     const { member, version, session } = link;
     const { prefix } = member;
@@ -134,6 +141,7 @@ export class MemberCalls {
         }
         resolve(end);
       });
+      open.stop = () => relaying.abort();
       if (key === undefined || relaying.isOver) return;
       this.#running.set(key, () => {
         if (link.isModern) relaying.abort();

@@ -6,7 +6,8 @@
  */
 import { writeJson, type MessageJson } from "../../mcp/federation/json.ts";
 import { renderEvent } from "../../mcp/lists/event-blocks.ts";
-import { JSON_ANSWER } from "../../mcp/refuse.ts";
+import { endedAnswer, JSON_ANSWER } from "../../mcp/refuse.ts";
+import { answerEnded } from "../answers/answer-ended.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Reply } from "./relay-options.ts";
@@ -43,6 +44,21 @@ export class ClientReply implements Reply {
   ): void {
     this.#context.operation?.failed(code);
     this.#end(`"error":${writeJson({ code, message, data })}`, status);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The right to the response has ended. @param wasSent a member has got the request */
+  accessEnded(wasSent: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { exchange, message, operation } = this.#context;
+    if (!exchange.started) return void answerEnded(this.#context, wasSent);
+    const { body } = endedAnswer(message, exchange.id, wasSent);
+    operation?.see(Buffer.from(body));
+    exchange.end(renderEvent(EVENT, body));
   }
 
   /** Messages before the response can reach the client. */

@@ -89,6 +89,10 @@ export class StreamAdmission implements OpenStream {
   get approvers(): OpenStream["approvers"] {
     return this.#context.approval?.need.approvers;
   }
+  get membership(): OpenStream["membership"] {
+    const { federated, prepared } = this.#context;
+    return federated && { federated: federated.route, member: prepared.route.key };
+  }
   get isEndless(): boolean {
     return this.#owner.isEndless;
   }

@@ -16,7 +16,7 @@ import { isOutdated } from "../../identity/users/device-facts.ts";
 import type { Principal } from "../../identity/principal.ts";
 import { CHANGED, type Revocations } from "../../identity/interfaces.ts";
 import type { StreamEnd } from "../answers/answer-ended.ts";
-import { factsAbout, isStillAllowed, isAllowedSafely } from "../answers/still-allowed.ts";
+import { factsAbout, isStillAllowed, isAllowedSafely, type Membership } from "../answers/still-allowed.ts";
 import { task } from "../../shared/faults/guard.ts";
 import { createPlacedList, type Placed } from "../answers/placed-list.ts";
 
@@ -29,6 +29,8 @@ export interface OpenStream extends Placed {
   readonly facts: Facts | undefined;
   /** Approvers of the call, see `ApprovalNeed`; undefined: it needed no approval. */
   readonly approvers?: ApprovalNeed["approvers"] | undefined;
+  /** Of a request to a member of a federated route. */
+  readonly membership?: Membership | undefined;
   /** True for endless responses: a shutdown does not wait for them. */
   readonly isEndless: boolean;
   /** True for responses that clients reopen without loss: they end when their credential expires. */
@@ -192,8 +194,9 @@ export class Streams {
     if (this.#all.size === 0) return;
     for (const stream of Array.from(this.#all.keys())) {
       const { facts } = this.#renewed.get(stream) ?? stream;
-      const { routeKey, principal, approvers } = stream;
-      if (!isAllowedSafely(() => isStillAllowed({ routeKey, facts, principal, approvers }, next))) stream.end("access");
+      const { routeKey, principal, approvers, membership } = stream;
+      const now = { routeKey, facts, principal, approvers, membership };
+      if (!isAllowedSafely(() => isStillAllowed(now, next))) stream.end("access");
     }
   }
 
@@ -257,11 +260,11 @@ export class Streams {
   #renew(itsStreams: readonly OpenStream[], principal: Principal | undefined): void {
     for (const stream of itsStreams) {
       if (!this.#all.has(stream)) continue;
-      const { routeKey, approvers } = stream;
+      const { routeKey, approvers, membership } = stream;
       const snapshot = this.#latest ?? stream.snapshot;
       const facts = stream.facts && principal && factsAbout(principal, stream.facts);
       const isGood = principal !== undefined && graceEnd(stream, principal) > epochSeconds(this.#deps.clock);
-      if (!isGood || !facts || !isStillAllowed({ routeKey, facts, principal, approvers }, snapshot))
+      if (!isGood || !facts || !isStillAllowed({ routeKey, facts, principal, approvers, membership }, snapshot))
         stream.end("access");
       else {
         this.#renewed.set(stream, { principal, facts });

@@ -55,15 +55,15 @@ async function start(approvalHoldMs?: number, clock: Clock = systemClock): Promi
   });
 }
 
-const configured = (rule: string): string => `
+const configured = (rule: string, name = "mcp"): string => `
 runtime_flags: { mcp: true }
 authenticate_service_url: https://auth.example
 idp_provider_url: https://idp.example
 idp_client_id: gateway
 idp_client_secret: secret
 routes:
-  - name: mcp
-    from: https://mcp.example
+  - name: ${name}
+    from: https://${name}.example
     to: ${upstream.origin}
     mcp: { server: {} }
     policy: [{ allow: { and: [{ domain: example.com }] } }, ${rule}]
@@ -137,6 +137,19 @@ test("a call that waits for its approval is made although its token expires mean
   expect(await approvals.decide(await idOf(), alice, "approved")).toBe(true);
   expect((await held).result).toEqual({});
   expect(upstream.seen).toHaveLength(1);
+});
+
+test.each<[string, () => void, object]>([
+  ["a revocation", () => pipeline.revocations.revokeNow("session:session-alice"), { error: "unauthorized" }],
+  ["the end of its route", () => pipeline.swap(configured("", "other")), { result: { resultType: "input_required" } }],
+])("a held call is answered at once after %s", async (_, end, reply) => {
+  await start(3_600_000);
+  const first = await call();
+  const held = call(first.result?.requestState);
+  await whenHeld(1);
+  end();
+  expect(await held).toMatchObject(reply);
+  expect(upstream.seen).toEqual([]);
 });
 
 test("no call is held while the process stops", async () => {

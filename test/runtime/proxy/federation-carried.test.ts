@@ -46,6 +46,8 @@ const ALLOW = "{ allow: { and: [{ domain: example.com }] } }";
 interface Setup extends PipelineOptions {
   /** More settings of the federated route's `mcp.server`. */
   readonly server?: string;
+  /** Default: all. */
+  readonly members?: readonly string[];
   /** More rules. */
   readonly all?: string;
   readonly member?: string;
@@ -60,10 +62,11 @@ async function serve(scripts: Readonly<Record<string, Script>>, setup: Setup = {
   return pipeline;
 }
 
-function configure(pipeline: Pipeline, names: readonly string[], { server = "", all = "", member = "" }: Setup): void {
+function configure(pipeline: Pipeline, names: readonly string[], setup: Setup): void {
+  const { server = "", all = "", member = "" } = setup;
   const route = (name: string, rest: string): string =>
     `  - { name: ${name}, from: "http://localhost:${pipeline.port}", prefix: /${name}, ${rest} }`;
-  const members = names.map((name) => `${name}: ${name}`).join(", ");
+  const members = (setup.members ?? names).map((name) => `${name}: ${name}`).join(", ");
   pipeline.swap(`
 runtime_flags: { mcp: true }
 routes:
@@ -400,6 +403,40 @@ describe("changes", () => {
     for await (const { message } of stream) expect(message.method).toMatch(/list_changed$/);
   });
 
+  test.each<[string, readonly string[], "listen" | "GET"]>([
+    ["another route of the same gateway", ["one", "two"], "listen"],
+    ["another route of the same gateway", ["one", "two"], "GET"],
+    ["gone", ["one"], "listen"],
+    ["gone", ["one"], "GET"],
+  ])("the part of a member that is now %s ends, and its client is notified (%s, %s)", async (_, routes, kind) => {
+    const streams = new Map<string, Asked>();
+    const scripts = { one: modern(telling(streams)), two: withSession(telling(streams), CHANGES) };
+    const pipeline = await serve(scripts);
+    const open = async (): Promise<Response> => {
+      if (kind === "GET") {
+        const get = ["accept", "text/event-stream", "mcp-session-id", await initialize(pipeline)];
+        return fetchAll(pipeline.port, { method: "GET" }, "alice", get);
+      }
+      const notifications = { toolsListChanged: true, resourceSubscriptions: ["two://r"] };
+      return send(pipeline, "subscriptions/listen", { notifications });
+    };
+    const stream = eventsOf(await open());
+    if (kind === "listen") await next(stream);
+    await expect.poll(() => [...streams.keys()].toSorted()).toEqual(["/one", "/two"]);
+    const left = Promise.withResolvers<unknown>();
+    streams.get("/two")?.response.on("close", left.resolve);
+    configure(pipeline, routes, { members: ["one"] });
+    await left.promise;
+    expect((await next(stream)).message.method).toMatch(/list_changed$/);
+    const opened = servers.seen.length;
+    tell(streams, "/one", "notifications/tools/list_changed");
+    tell(streams, "/one", "notifications/resources/updated", { uri: "one://r" });
+    for await (const { message } of stream) {
+      if (message.method === "notifications/tools/list_changed") break;
+    }
+    expect(servers.seen.slice(opened).filter(({ path }) => path === "/two")).toEqual([]);
+  });
+
   test("a member's stream that ends is opened again with the groups that its user has by then", async () => {
     const streams = new Map<string, Asked>();
     const scripts = { one: withSession(telling(streams), CHANGES) };
@@ -538,6 +575,66 @@ describe("rounds", () => {
     const { message: last } = await next(stream);
     expect([last.result, last.error?.message]).toEqual([undefined, expect.stringContaining("denied")]);
     expect(asksOf("/one", "tools/call")).toHaveLength(1);
+  });
+
+  const gone = new Set<() => void>();
+  const stopped = { is: false };
+  const blocks: Blocks = {
+    ...NO_BLOCKS,
+    get size() {
+      return stopped.is ? 1 : 0;
+    },
+    find: () => (stopped.is ? { kind: "user", name: "alice", since: 0, by: "operator", reason: "" } : undefined),
+    subscribe(listener) {
+      gone.add(listener);
+      return () => gone.delete(listener);
+    },
+  };
+  const holding: Script = withSession(({ message, response }) => {
+    if (message.method !== "tools/call") return undefined;
+    events(response, { jsonrpc: "2.0", id: "q", ...question });
+    return "taken";
+  });
+
+  test.each<[string, Script, (pipeline: Pipeline) => void]>(
+    (
+      [
+        ["without sessions", asking],
+        ["with sessions", holding],
+      ] as const
+    ).flatMap(([kind, script]): [string, Script, (pipeline: Pipeline) => void][] => [
+      [`${kind}: a block`, script, () => ((stopped.is = true), gone.forEach((each) => each()))],
+      [`${kind}: a revocation`, script, (pipeline) => pipeline.revocations.revokeNow("session:session-alice")],
+      [
+        `${kind}: the end of the member`,
+        script,
+        (pipeline) => configure(pipeline, ["one", "two"], { members: ["two"] }),
+      ],
+      [
+        `${kind}: the end of the federated route`,
+        script,
+        (pipeline) =>
+          pipeline.swap(
+            `routes: [{ name: other, from: "http://localhost:${pipeline.port}", to: "${servers.origin}", policy: [${ALLOW}] }]`,
+          ),
+      ],
+      [
+        `${kind}: a rule of the federated route`,
+        script,
+        (pipeline) => configure(pipeline, ["one", "two"], { all: ", { deny: { and: [{ mcp_tool: one__t0 }] } }" }),
+      ],
+    ]),
+  )("a call that waits for its user ends with the access to it (%s)", async (_, script, end) => {
+    stopped.is = false;
+    const pipeline = await serve({ one: script, two: script }, { blocks });
+    const session = await initialize(pipeline, { elicitation: {} });
+    const stream = eventsOf(await send(pipeline, "tools/call", { name: "one__t0" }, { session }));
+    expect((await next(stream)).message).toMatchObject({ method: question.method });
+    pipeline.proxy.streams.endExpired();
+    end(pipeline);
+    const { message } = await next(stream);
+    expect([message.id, message.error?.data]).toMatchObject(["mine", { reason: "access-ended", may_have_run: true }]);
+    expect((await stream.next()).done).toBe(true);
   });
 
   test("what the client did not declare is not asked, and a member that asks without end is stopped", async () => {

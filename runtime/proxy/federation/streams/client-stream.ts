@@ -2,6 +2,7 @@
  * The stream to a client in which a federated endpoint reports changes: it counts as one of its user, and ends with the right
  * to it.
  */
+import type { Snapshots } from "../../../config/snapshot.ts";
 import { withAddedHeaders } from "../../../features/headers/apply-added.ts";
 import type { CurrentPrincipal } from "../../../identity/current-principal.ts";
 import { writeJson, type MessageJson } from "../../../mcp/federation/json.ts";
@@ -22,6 +23,7 @@ export const STREAM_HEADERS: readonly string[] = [
   "x-content-type-options",
   "nosniff",
 ];
+export const LISTS: readonly ChangedList[] = ["tools", "prompts", "resources"];
 export const EVENT: readonly string[] = ["event: message"];
 
 /** Begins an event stream to the client. @param more headers, flat */
@@ -32,6 +34,7 @@ export function startStream({ exchange, corsOrigin }: RequestContext, more: read
 
 export interface ClientStreamDeps {
   readonly streams: Streams;
+  readonly snapshots: Pick<Snapshots, "current">;
   readonly listChanges?: ListChanges;
   /** Absent: principals never change while a response lasts. */
   readonly current?: CurrentPrincipal | undefined;

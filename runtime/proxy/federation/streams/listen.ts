@@ -13,7 +13,7 @@ import type { ChangedList } from "../../lists/list-changes.ts";
 import type { RequestContext } from "../../request-context.ts";
 import { answerTo, askMember } from "../ask-member.ts";
 import { changedList, forgetList } from "../lists/changed-lists.ts";
-import { ClientStream } from "./client-stream.ts";
+import { ClientStream, LISTS } from "./client-stream.ts";
 import { OPEN_MS, openAll, type AskingClient } from "../lists/collect.ts";
 import type { Link, Links } from "../links.ts";
 import { membersOf } from "../members.ts";
@@ -21,7 +21,6 @@ import { MemberStream } from "./member-stream.ts";
 import type { ClientReply } from "../reply.ts";
 import type { MergedStreamDeps } from "./stream.ts";
 
-const LISTS: readonly ChangedList[] = ["tools", "prompts", "resources"];
 const MAX_NAMED = 1_000;
 /** Time for members to say what they will tell. */
 const ACKNOWLEDGE_MS = 2_000;
@@ -115,7 +114,7 @@ class Listening {
 
   /** A member of the same revision. @returns when it has acknowledged */
   #listen(link: Link, { uris, tasks }: Wanted): Promise<void> {
-    const { run, current } = this.#deps;
+    const { run, current, snapshots } = this.#deps;
     const { prefix } = link.member;
     const notifications = {
       ...Object.fromEntries(this.#lists.map((list) => [`${list}ListChanged`, true])),
@@ -123,7 +122,7 @@ class Listening {
       ...(tasks.length > 0 && { taskIds: tasks }),
     };
     return new Promise((resolve) => {
-      const options = { run, current, context: this.#context, link, notifications, lastEventId: undefined };
+      const options = { run, current, snapshots, context: this.#context, link, notifications, lastEventId: undefined };
       new MemberStream(options, {
         take: (message) => {
           if (message === "none") return true;
@@ -141,13 +140,17 @@ class Listening {
           this.#followLists(link.member.prepared.route.key);
           resolve();
         },
+        gone: () => {
+          this.#gone(prefix);
+          resolve();
+        },
       }).open();
     });
   }
 
   /** A member with sessions: one for this stream. @returns when it has acknowledged */
   async #subscribe(link: Link, { uris }: Wanted): Promise<void> {
-    const { run, current } = this.#deps;
+    const { run, current, snapshots } = this.#deps;
     const { member, version, session, greeting } = link;
     const own = this.#lists.some(
       (list) => recordOf(recordOf(greeting?.["capabilities"])[list])["listChanged"] === true,
@@ -157,11 +160,20 @@ class Listening {
       return this.#followLists(member.prepared.route.key);
     }
     this.#context.exchange.onClose(() => link.close());
-    const options = { run, current, context: this.#context, link, notifications: {}, lastEventId: undefined };
+    const options = {
+      run,
+      current,
+      snapshots,
+      context: this.#context,
+      link,
+      notifications: {},
+      lastEventId: undefined,
+    };
     new MemberStream(options, {
       take: (message) => message === "none" || this.#pass(link, message),
       alive: () => this.#stream.keepAlive(),
       none: () => this.#followLists(member.prepared.route.key),
+      gone: () => this.#gone(member.prefix),
     }).open();
     await Promise.all(
       uris.map(async (uri, index) => {
@@ -191,6 +203,12 @@ class Listening {
         ? typeof uri === "string" && this.#uris.get(uri) === member.prefix && mayHearOf(this.#context, uri)
         : isTaskNotification(method) && this.#tasks.has(String(taskId));
     return !isWanted || this.#write(own);
+  }
+
+  /** A reload has removed the member. */
+  #gone(prefix: string): void {
+    for (const [uri, owner] of this.#uris) if (owner === prefix) this.#uris.delete(uri);
+    for (const list of this.#lists) this.#write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` });
   }
 
   #followLists(routeKey: string): void {

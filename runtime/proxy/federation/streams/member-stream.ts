@@ -3,6 +3,7 @@
  *
  * Untrusted input: the member's stream. Promise: one that ends is opened again, later each time, and continues where it was.
  */
+import type { Snapshots } from "../../../config/snapshot.ts";
 import type { CurrentPrincipal } from "../../../identity/current-principal.ts";
 import { requestFor } from "../../../mcp/federation/eras.ts";
 import type { MessageJson } from "../../../mcp/federation/json.ts";
@@ -10,6 +11,7 @@ import { EventBlocks } from "../../../mcp/lists/event-blocks.ts";
 import { pauseAfter, type Pauses } from "../../../shared/backoff.ts";
 import { guard } from "../../../shared/faults/guard.ts";
 import { allHeaders } from "../../../shared/http/header-lookup.ts";
+import { isMember } from "../../answers/still-allowed.ts";
 import { isEventStream } from "../../forwarding/response-headers.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { MemberExchange } from "../member-exchange.ts";
@@ -22,6 +24,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const LISTEN_ID = "gateform-listen";
 
 export interface MemberStreamOptions {
+  readonly snapshots: Pick<Snapshots, "current">;
   readonly run: RunMember;
   readonly current: CurrentPrincipal | undefined;
   readonly context: RequestContext;
@@ -39,6 +42,8 @@ export interface MemberStreamReader {
   alive(): void;
   /** The member has no such stream. */
   none(): void;
+  /** It is no longer a member. */
+  gone(): void;
 }
 
 export class MemberStream {
@@ -96,8 +101,10 @@ export class MemberStream {
   /** @param wasStream false: the member has none */
   #ended(wasStream: boolean): void {
     if (this.#isClosed) return;
+    const { context, link, snapshots } = this.#options;
+    const membership = { federated: context.prepared.route.key, member: link.member.prepared.route.key };
+    if (!isMember(membership, snapshots.current())) return this.#reader.gone();
     if (!wasStream) return this.#reader.none();
-    const { context } = this.#options;
     const reopen = guard(context.exchange, () => void this.#reopen());
     this.#timer = setTimeout(reopen, pauseAfter(this.#ends, PAUSES));
     this.#ends += 1;

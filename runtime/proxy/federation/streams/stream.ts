@@ -15,7 +15,7 @@ import type { RouteMember, RunMember } from "../ask-member.ts";
 import { clientOf } from "../client.ts";
 import type { Gaps } from "../gaps.ts";
 import { changedList, forgetList } from "../lists/changed-lists.ts";
-import { ClientStream, type ClientStreamDeps } from "./client-stream.ts";
+import { ClientStream, LISTS, type ClientStreamDeps } from "./client-stream.ts";
 import type { Link } from "../links.ts";
 import type { ListCache } from "../lists/list-cache.ts";
 import type { Owners } from "../lists/owners.ts";
@@ -54,6 +54,7 @@ export function mergeStreams(
     const { member } = link;
     const { prefix } = member;
     const options = {
+      snapshots: deps.snapshots,
       run: deps.run,
       current: deps.current,
       context,
@@ -78,6 +79,10 @@ export function mergeStreams(
         stream.follow(deps, member.prepared.route.key, (list) =>
           stream.write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` }),
         ),
+      gone() {
+        ids.delete(prefix);
+        for (const list of LISTS) stream.write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` });
+      },
     });
     reader.open();
   }
@@ -142,7 +147,8 @@ export function resumeCall(
   if (stream === undefined) return;
   context.lastEventId = "";
   const { prefix, method } = call;
-  const options = { run: deps.run, current: deps.current, context, link, notifications: {}, lastEventId: ids[0]?.[1] };
+  const { run, current, snapshots } = deps;
+  const options = { run, current, snapshots, context, link, notifications: {}, lastEventId: ids[0]?.[1] };
   new MemberStream(options, {
     take(message, id) {
       const sealed = id === undefined ? undefined : deps.seals.positions.seal(context, { call, ids: [[prefix, id]] });
@@ -157,6 +163,7 @@ export function resumeCall(
     },
     alive: () => stream.keepAlive(),
     none: () => context.exchange.end(),
+    gone: () => context.exchange.end(),
   }).open();
 }
 
