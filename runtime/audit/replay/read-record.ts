@@ -36,6 +36,8 @@ export interface RecordedCheck {
   readonly requestId: string;
   /** Key of the route; "" if the record has none. */
   readonly route: string;
+  /** The request came to the route as a member of this federated route; `name`: the name or URI there, or "". */
+  readonly federated: { readonly route: string; readonly name: string } | undefined;
   /**
    * refused: rejected before the policy was evaluated; omitted: the facts were too long; absent: recorded without the
    * field `replay`; newer: by a later version of the gateway.
@@ -104,6 +106,7 @@ function readCheck(record: Members): RecordedCheck {
     reasons,
     requestId: text(record["request-id"] ?? ""),
     route: text(record["route"] ?? ""),
+    federated: optional(record["federated"], readFederated),
     request: readRequest(replay),
   };
 }
@@ -191,6 +194,11 @@ function argumentsUnder(message: ReadMessage | undefined, known: Known): Argumen
 /** Without recorded claims, drops the note about other omitted claims: an unrecorded claim may have been present. */
 function leftOutOf({ others, ...known }: LeftOut, hasClaims: boolean): LeftOut {
   return others && hasClaims ? { ...known, others } : known;
+}
+
+function readFederated(value: unknown): RecordedCheck["federated"] {
+  const { route, name } = members(value);
+  return { route: text(route), name: text(name ?? "") };
 }
 
 function readUser(value: unknown): Omit<UserFacts, "name" | "claims"> & { readonly claims: unknown } {

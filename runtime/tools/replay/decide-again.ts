@@ -47,15 +47,20 @@ export const UNDECIDABLE_REASONS = {
   newer: "recorded by a later version of the gateway",
 } as const;
 const OTHER_KIND = "its address was that of an MCP server and no longer is, or the reverse";
+const NO_FEDERATED = "its federated route has another name or is no longer one";
 
 /** @throws RangeError when the facts cannot be read */
 export function decideAgain(
-  { outcome, route: recordedRoute, request }: RecordedCheck,
+  { outcome, route: recordedRoute, federated, request }: RecordedCheck,
   { routes, vocabulary, asksForCertificates }: NewConfiguration,
 ): Again {
   if (request === "refused") return { change: "refused", route: recordedRoute, reasons: [], candidates: [] };
   if (typeof request === "string") return undecidable(recordedRoute, [UNDECIDABLE_REASONS[request]]);
-  const found = routes.find(request.host, request.path, recordedRoute);
+  const { host, path } = request;
+  const found = federated
+    ? routes.findMember(federated, { route: recordedRoute, host, path })
+    : routes.find(host, path, recordedRoute);
+  if (found === undefined) return undecidable(recordedRoute, [NO_FEDERATED]);
   if (!found.ok) return decided("", outcome, "deny", [found.reason]);
   const { route, otherPaths } = found;
   const { key, needs } = route;

@@ -3,6 +3,10 @@
  */
 import type { Vocabulary } from "../../audit/replay/vocabulary.ts";
 import type { CheckedConfig, CheckedRoute } from "../../config/load.ts";
+import type { RecordedCheck } from "../../audit/replay/read-record.ts";
+import { compileMembers, isFederated } from "../../features/mcp/members.ts";
+import { matchesOwner } from "../../features/process/owners.ts";
+import { readAdvertised, readAppUri } from "../../mcp/federation/names.ts";
 import { buildHostIndex } from "../../features/routing/apply-find-route.ts";
 import { baseOf, compileMatch } from "../../features/routing/compile.ts";
 import type { RoutedRoute } from "../../features/routing/compiled.ts";
@@ -43,6 +47,16 @@ export type FoundReplayRoute =
 export interface ReplayRoutes {
   /** @param recorded key of the route that took the request, whose conditions it is assumed to meet still */
   find(host: string, path: string, recorded: string): FoundReplayRoute;
+  /**
+   * The member that serves such a request of a federated route now, wherever its own address is.
+   *
+   * @param recorded key of the recorded member, which some records lack, and its address then
+   * @returns undefined if there is no such federated route
+   */
+  findMember(
+    federated: NonNullable<RecordedCheck["federated"]>,
+    recorded: { readonly route: string; readonly host: string; readonly path: string },
+  ): FoundReplayRoute | undefined;
 }
 
 interface Written extends RoutedRoute {
@@ -56,20 +70,50 @@ export function createReplayRoutes({ routes, settings }: CheckedConfig, vocabula
   const conditional = new Map(
     written.flatMap(({ checked, conditions }) => (conditions ? [[checked.key, exampleRequest(conditions)]] : [])),
   );
+  const compiled = new Map<CheckedRoute, ReplayRoute>();
+  const compile = (checked: CheckedRoute): ReplayRoute => {
+    const route = compiled.get(checked) ?? compileReplayRoute(checked, isMcpOff, vocabulary);
+    compiled.set(checked, route);
+    return route;
+  };
+  const byKey = new Map(routes.map((route) => [route.key, route]));
   const hosts = buildHostIndex<Written, ReplayRoute>({
     routes: written,
     authenticateUrl: settings.authenticate_service_url,
-    prepare: ({ checked }) => compileReplayRoute(checked, isMcpOff, vocabulary),
+    prepare: ({ checked }) => compile(checked),
   });
+  const find: ReplayRoutes["find"] = (host, path, recorded) => {
+    const found = hosts.findHost(host)?.findRoute(path, conditional.get(recorded)) ?? {
+      ok: false,
+      reason: "no-route",
+    };
+    return found.ok ? { ok: true, route: found.prepared, otherPaths: found.otherPaths } : found;
+  };
   return {
-    find(host, path, recorded) {
-      const found = hosts.findHost(host)?.findRoute(path, conditional.get(recorded)) ?? {
-        ok: false,
-        reason: "no-route",
+    find,
+    findMember({ route: key, name }, { route: recorded, host, path }) {
+      const federated = byKey.get(key);
+      const members = federated?.doc.mcp?.server && compileMembers(federated.doc.mcp.server, federated.owner);
+      if (!federated || !members) return undefined;
+      const prefix = (readAdvertised(name) ?? readAppUri(name))?.prefix;
+      // Lists and most URIs name no member.
+      const own = (): string => {
+        const found = recorded === "" ? find(host, path, recorded) : undefined;
+        return found?.ok === true ? found.route.key : recorded;
       };
-      return found.ok ? { ok: true, route: found.prepared, otherPaths: found.otherPaths } : found;
+      const now = prefix === undefined ? [...members.values()].find((each) => each === own()) : members.get(prefix);
+      const checked = now === undefined ? undefined : byKey.get(now);
+      if (!checked || !isOpenTo(checked, federated)) return { ok: false, reason: "no-member" };
+      return { ok: true, route: compile(checked), otherPaths: undefined };
     },
   };
+}
+
+/** As `reaches` decides of compiled routes. */
+function isOpenTo({ doc, limitedTo: other }: CheckedRoute, { limitedTo }: CheckedRoute): boolean {
+  if (doc.mcp?.server === undefined || isFederated(doc.mcp.server)) return false;
+  if (limitedTo === undefined || limitedTo === other) return true;
+  return doc.mcp.server.allowed_applications?.some((each) => matchesOwner(each, limitedTo)) === true;
 }
 
 function writtenRoute(checked: CheckedRoute): Written {

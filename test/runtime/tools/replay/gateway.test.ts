@@ -18,6 +18,7 @@ import { createReplayRoutes } from "../../../../runtime/tools/replay/routes.ts";
 import { checkedFrom } from "../../../support/config.ts";
 import { startPipeline, type Pipeline } from "../../../support/pipeline.ts";
 import { sendRaw } from "../../../support/raw-client.ts";
+import { startScriptedMembers } from "../../../support/scripted-members.ts";
 import { startVictim, type Victim } from "../../../support/victim.ts";
 
 const KEY = Buffer.alloc(32, 5);
@@ -215,6 +216,96 @@ test("distinguishes a request without a route, MCP turned off, and a route of an
   const web = changes(yamlOf(all, all).replace(/,"mcp":\{"server":.*?\}\}\}\}/, ""));
   expect(web).toContain("mcp.example/ undecidable");
   expect(web).not.toContain("mcp.example/ same");
+});
+
+test("a federated call is decided again by its member's policy, under the name of its member", async () => {
+  const members = await startScriptedMembers();
+  const allow = { allow: { and: [{ domain: "example.com" }] } };
+  const deny = (tool: string) => ({ deny: { and: [{ mcp_tool: tool }] } });
+  interface Rules {
+    readonly all?: readonly object[];
+    readonly one?: readonly object[];
+    readonly path?: string;
+    readonly members?: object;
+    readonly name?: string;
+    readonly labels?: readonly string[];
+  }
+  const configured = ({ all = [], one = [], path = "/one", name = "all", labels, ...rest }: Rules): string => {
+    const server = labels ? { members_by_label: labels } : { members: rest.members ?? { one: "one", two: "two" } };
+    const route = (its: string, prefix: string, own: object, rules: readonly object[]) => {
+      return { name: its, from: "https://all.example", prefix, ...own, policy: [allow, ...rules] };
+    };
+    const of = (label: string) => ({ to: members.origin, mcp: { server: { labels: [label] } } });
+    const settings = {
+      runtime_flags: { mcp: true },
+      authenticate_service_url: "https://auth.example",
+      authorize_log_fields: ["request-id", "replay"],
+      routes: [
+        route(name, "/all", { mcp: { server } }, all),
+        route("one", path, of("first"), one),
+        route("two", "/two", of("second"), [deny("t0")]),
+      ],
+    };
+    return Object.entries(settings)
+      .map(([setting, value]) => `${setting}: ${JSON.stringify(value)}`)
+      .join("\n");
+  };
+  pipeline.swap(configured({ one: [deny("t1")] }));
+  const before = pipeline.records.length;
+  for (const tool of ["", "one__t0", "one__t1", "two__t0"]) {
+    const body = tool === "" ? ask("tools/list", {}) : call(tool, "{}");
+    const head = ["POST /all HTTP/1.1", "Host: all.example", "Authorization: Bearer gwt_alice"];
+    const more = ["Content-Type: application/json", "Accept: application/json", `Content-Length: ${body.length}`];
+    await send([...head, ...more], body);
+  }
+  const checks = pipeline.records
+    .slice(before)
+    .map((record) => {
+      const read = readRecord(readLogLine(Buffer.from(JSON.stringify(record))));
+      if (read.kind !== "check") throw new Error(JSON.stringify(read));
+      return read.check;
+    })
+    .filter(({ request }) => typeof request !== "string" && request.mcp?.method?.startsWith("tools/") === true);
+  const told = (rules: Rules) => {
+    const changes = again(checks, configured(rules));
+    return Object.fromEntries(
+      checks.map(({ federated, request }, index) => {
+        const { path = "", mcp } = typeof request === "string" ? {} : request;
+        return [[path, federated?.name, mcp?.tool].filter(Boolean).join(" "), changes[index]];
+      }),
+    );
+  };
+  const same = {
+    "/all": "same",
+    "/one": "same",
+    "/two": "same",
+    "/all one__t0": "same",
+    "/one one__t0 t0": "same",
+    "/all one__t1": "same",
+    "/one one__t1 t1": "same",
+    "/all two__t0": "same",
+    "/two two__t0 t0": "same",
+  };
+  const one = [deny("t1")];
+  expect(told({ one })).toEqual(same);
+  expect(told({ one: [deny("t0")] })).toEqual({ ...same, "/one one__t0 t0": "loses", "/one one__t1 t1": "gains" });
+  expect(told({ one, all: [deny("one__t0")] })).toEqual({ ...same, "/all one__t0": "loses" });
+  // Its own address does not matter where the name of a tool tells the member.
+  expect(told({ one, path: "/elsewhere" })).toEqual({ ...same, "/one": "loses" });
+  // The member is gone.
+  const gone = { ...same, "/one": "loses", "/one one__t0 t0": "loses" };
+  expect(told({ one, members: { two: "two" } })).toEqual(gone);
+  expect(told({ one, labels: ["second"] })).toEqual(gone);
+  // Another server behind the same name.
+  expect(told({ one, members: { one: "two", two: "one" } })).toEqual({
+    ...same,
+    "/one one__t0 t0": "loses",
+    "/one one__t1 t1": "gains",
+    "/two two__t0 t0": "gains",
+  });
+  const unknown = Object.entries(same).map(([name]) => [name, name.startsWith("/all") ? "same" : "undecidable"]);
+  expect(told({ one, name: "other" })).toEqual(Object.fromEntries(unknown));
+  members.close();
 });
 
 test("without the field a record is byte for byte what it was", async () => {
