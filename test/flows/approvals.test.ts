@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
 import { createBrowser, createSend, findForm, findLink, type Browser, type Page } from "../support/browser.ts";
 import { modernHeaders, modernMeta } from "../support/mcp.ts";
-import { signInClient, type SignedInClient } from "../support/oauth-client.ts";
+import { createPkce, REDIRECT_URI, signInClient, type SignedInClient } from "../support/oauth-client.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 
 let now = Date.now();
@@ -33,6 +33,11 @@ routes:
       - approve: { and: [{ mcp_tool: { in: [add_note, whoami] } }] }
       - approve: { and: [{ mcp_tool: { is: delete_repo } }] }
         approvers: [admins]
+  - name: all
+    from: "{origin}"
+    prefix: /all/mcp
+    mcp: { server: { members: { t: tools }, search_tools_above: 0, max_request_bytes: 65536 } }
+    policy: [{ allow: { and: [{ domain: { is: example.com } }] } }]
 `,
   });
   const resource = `${world.gateway.origin}/tools/mcp`;
@@ -57,11 +62,17 @@ interface Reply {
   readonly error?: { readonly code: number; readonly message: string; readonly data: Readonly<Record<string, string>> };
 }
 
-async function post(client: SignedInClient, body: string, headers: readonly string[] = [], query = ""): Promise<Reply> {
+async function post(
+  client: SignedInClient,
+  body: string,
+  headers: readonly string[] = [],
+  query = "",
+  path = "/tools/mcp",
+): Promise<Reply> {
   const pairs = Array.from({ length: headers.length / 2 }, (_, at) => [headers[2 * at], headers[2 * at + 1]]);
   const answer = await send({
     method: "POST",
-    url: `${world.gateway.origin}/tools/mcp${query}`,
+    url: `${world.gateway.origin}${path}${query}`,
     headers: {
       accept: "application/json, text/event-stream",
       ...Object.fromEntries(headers.length === 0 ? [["content-type", "application/json"]] : pairs),
@@ -431,4 +442,44 @@ describe("a call that no user can decide", () => {
     expect(pageOf(await call(bob, "add_note", '{"text":"many 8"}'))).not.toBe("");
     expect(server.calls).toHaveLength(before);
   });
+});
+
+test("through use_tool, page and records have the real tool and the member, and it runs once", async () => {
+  const resource = `${world.gateway.origin}/all/mcp`;
+  const { registration, oauth } = alice;
+  const asked = await oauth.authorize({
+    clientId: registration.client_id,
+    redirectUri: REDIRECT_URI,
+    challenge: createPkce().challenge,
+    parameters: { prompt: "consent", resource },
+    decision: "look",
+  });
+  expect(asked.at === "page" && asked.page.text).toContain("Use the servers behind all: tools");
+  const client = await signInClient({ resource, user: "alice@example.com", registration, browser: oauth.browser });
+  const use = async (): Promise<Reply> => {
+    const params = {
+      _meta: modernMeta(),
+      name: "use_tool",
+      arguments: { name: "t__add_note", arguments: { text: "u" } },
+    };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    return post(client, body, modernHeaders("tools/call", "use_tool"), "", "/all/mcp");
+  };
+  const before = callsOf("add_note").length;
+  const first = await use();
+  expect(first.error).toMatchObject({ code: -31403, data: { reason: "approval-required", approved_by: "user" } });
+  const told = { federated: { route: "default/all", name: "t__add_note" }, "mcp-tool": "add_note" };
+  const id = first.error?.data["approval_id"];
+  expect(await lastRecord()).toMatchObject({ ...told, allow: false, approval: { state: "waiting", id } });
+  const page = await client.oauth.browser.open(pageOf(first));
+  expect(page.text).toContain("add_note");
+  expect(page.text).toContain("/tools/mcp");
+  expect(page.text).not.toMatch(/use_tool|t__add_note/);
+  await decide(client.oauth.browser, pageOf(first), "approve");
+  expect((await use()).result).toBeDefined();
+  expect(await lastRecord()).toMatchObject({ ...told, allow: true, approval: { state: "approved", id } });
+  expect(callsOf("add_note").slice(before)).toEqual([{ text: "u" }]);
+  expect(pageOf(await use())).not.toBe(pageOf(first));
+  const records = JSON.stringify(await world.gateway.records());
+  expect(records).not.toContain("use_tool");
 });

@@ -291,9 +291,15 @@ describe("members of a federated route are connected each for itself", () => {
     const greeted = await bench.call("both", token, "initialize", initialize);
     expect([greeted.status, greeted.text]).toEqual([200, expect.stringContaining("static (static) is not connected")]);
     const call = async (member: string): Promise<unknown> => {
-      const { text } = await bench.call("both", token, "tools/call", { name: `${member}__t`, arguments: {} });
-      const { result, error } = JSON.parse(text) as { result?: object; error?: { code: number; data: object } };
-      return result === undefined ? error : "answered";
+      const real = { name: `${member}__t`, arguments: {} };
+      const outcomes = [];
+      for (const params of [real, { name: "use_tool", arguments: real }]) {
+        const { text } = await bench.call("both", token, "tools/call", params);
+        const { result, error } = JSON.parse(text) as { result?: object; error?: { code: number; data: object } };
+        outcomes.push(result === undefined ? error : "answered");
+      }
+      expect(outcomes[1]).toEqual(outcomes[0]);
+      return outcomes[0];
     };
     const missing = (member: string) =>
       expect.objectContaining({
@@ -316,5 +322,9 @@ describe("members of a federated route are connected each for itself", () => {
     expect(left.filter((each) => each === "answered")).toHaveLength(1);
     await bench.connect(person, left[0] === "answered" ? "found" : "static");
     expect([await call("static"), await call("found")]).toEqual(["answered", "answered"]);
+    await gateway.runtime.flushRecords();
+    const records = await gateway.records();
+    expect(JSON.stringify(records)).not.toContain("use_tool");
+    expect(records.at(-1)).toMatchObject({ "mcp-tool": "t", federated: { route: "default/both", name: "found__t" } });
   });
 });

@@ -96,7 +96,7 @@ routes:
   - name: both
     from: "{origin}"
     prefix: /both/mcp
-    mcp: { server: { members: { static: static, found: found } } }
+    mcp: { server: { members: { static: static, found: found }, search_tools_above: 0 } }
     policy: [{ allow: { and: [{ domain: { is: example.com } }] } }]
   - name: application
     from: "{origin}"

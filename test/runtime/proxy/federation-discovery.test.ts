@@ -1,9 +1,9 @@
 /** `find_tools` and `use_tool` of a federated route with the official SDKs: what is decided and recorded is the real tool. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 
-import { mergeLists } from "../../../runtime/proxy/federation/lists/lists.ts";
 import { connectV2, startLegacyMember, startModernMember, type MemberServer } from "../../support/federation.ts";
 import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
+import { honestly, resultOf, startScriptedMembers, type Asked } from "../../support/scripted-members.ts";
 
 let old: MemberServer;
 let fresh: MemberServer;
@@ -104,10 +104,34 @@ test("finds what the caller can use only, and denies and records the real tool",
   await client.close();
 });
 
-test("passes the groups of tools through", () => {
+test("the groups of tools reach the client in lists and found tools, with the tool's name at its member", async () => {
+  const servers = await startScriptedMembers();
   const _meta = { "io.modelcontextprotocol/groups": ["numbers"] };
-  const list = { prefix: "new", items: [{ name: "sum", _meta }], ttlMs: undefined, failure: undefined, bytes: 0 };
-  expect(mergeLists("tools/list", [list], [], () => true).items).toEqual([{ name: "new__sum", _meta }]);
+  servers.scripts.set("/groups", ({ message }) =>
+    message.method === "tools/list"
+      ? resultOf(message, { tools: [{ name: "sum", inputSchema: { type: "object" }, _meta }] })
+      : honestly({ message } as Asked),
+  );
+  const withGroups = (above: string): string => `${configured(above).replace("new: new }", "new: new, g: g }")}
+  - name: g
+    from: http://localhost:${pipeline.port}
+    prefix: /g
+    to: ${servers.origin}
+    mcp: { server: { path: /groups } }
+    policy: [{ allow: { and: [{ domain: example.com }] } }]
+`;
+  for (const revision of ["2025-11-25", "2026-07-28"] as const) {
+    pipeline.swap(withGroups(""));
+    const listing = await connectV2(pipeline, revision);
+    const { tools } = await listing.client.listTools();
+    expect(tools.find(({ name }) => name === "g__sum")?._meta).toEqual(_meta);
+    await listing.client.close();
+    pipeline.swap(withGroups(ON));
+    const { client } = await connectV2(pipeline, revision);
+    expect(textOf(await client.callTool(find("sum")))).toContain(JSON.stringify(_meta));
+    await client.close();
+  }
+  servers.close();
 });
 
 test("without the setting, or below its bound, all tools are listed; without it the two names are unknown", async () => {
