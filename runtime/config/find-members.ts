@@ -13,7 +13,7 @@ import type { BootDoc } from "./settings.ts";
 export interface FoundMembers {
   /** Prefix to route name or key, for the setting `members`. */
   readonly members: Readonly<Record<string, string>>;
-  /** Of `members_by_label`, with the place in it. */
+  /** Problems of `members_by_label`, by index. */
   readonly problems: readonly { readonly at: number; readonly message: string }[];
 }
 
@@ -89,7 +89,7 @@ export function prefixOf({ name, valid }: ReadRoute): string {
   return valid.mcp?.server?.member_prefix ?? name;
 }
 
-/** Routes that are looked at for one label: the product of routes and federated routes has a bound. */
+/** Maximum number of routes checked for one label: the product of routes and federated routes has a bound. */
 const MAX_SCANNED = 200;
 
 function firstOf(routes: readonly ReadRoute[], isOpen: (route: ReadRoute) => boolean): readonly ReadRoute[] {

@@ -17,7 +17,7 @@ const PREFIX_EXPECTED = 'must be 1 to 16 lower-case letters, digits and "-", not
 export const MAX_MEMBERS = 50;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 const LABEL_EXPECTED = 'must be 1 to 32 lower-case letters, digits and "-", not starting or ending with "-"';
-/** Of one route: labels, and labels that it selects. */
+/** Limit of the labels of one route, and of the labels that it selects. */
 const MAX_LABELS = 16;
 
 export const membersSetting = textMap({

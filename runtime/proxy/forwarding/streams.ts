@@ -29,7 +29,7 @@ export interface OpenStream extends Placed {
   readonly facts: Facts | undefined;
   /** Approvers of the call, see `ApprovalNeed`; undefined: it needed no approval. */
   readonly approvers?: ApprovalNeed["approvers"] | undefined;
-  /** Of a request to a member of a federated route. */
+  /** Set for requests to a member of a federated route. */
   readonly membership?: Membership | undefined;
   /** True for endless responses: a shutdown does not wait for them. */
   readonly isEndless: boolean;
