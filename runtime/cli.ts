@@ -178,12 +178,15 @@ function addQuestions(program: Command, exit: Exit): void {
     .description("Test whether common MCP clients can connect to a server")
     .argument("<url>", "URL of the MCP server, as users enter it in their clients")
     .option("--ca <file>", "PEM file of additional CAs to trust, such as a self-signed certificate")
+    .option("--token-file <file>", "File of a user's External Token: also check the members of a federated route")
     .option("--json", "Print JSON")
-    .action(async (url: string, { json, ca }: { json?: boolean; ca?: string }) => {
+    .action(async (url: string, { json, ca, tokenFile }: { json?: boolean; ca?: string; tokenFile?: string }) => {
       const { examine } = await import("./tools/doctor/doctor.ts");
       if (ca !== undefined) await (await import("./tools/doctor/trust.ts")).trustAlso(ca);
       const { formatDoctorReport } = await import("./tools/doctor/text.ts");
-      const report = await examine(url);
+      const { readToken } = await import("./tools/doctor/members.ts");
+      const token = tokenFile === undefined ? undefined : await readToken(tokenFile);
+      const report = await examine(url, token);
       exit(say({ ok: report.ok, text: json ? JSON.stringify(report, null, 2) : formatDoctorReport(report) }));
     });
 

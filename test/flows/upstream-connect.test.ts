@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { examineMembers } from "../../runtime/tools/doctor/members.ts";
 import { createSend, findForm, findLink } from "../support/browser.ts";
 import { startUpstreamGateway, type UpstreamGateway } from "../support/upstream-gateway.ts";
 
@@ -308,7 +309,17 @@ describe("members of a federated route are connected each for itself", () => {
       });
     expect([await call("static"), await call("found")]).toEqual([missing("static"), missing("found")]);
 
+    const problems = async (): Promise<unknown> => {
+      const members = await examineMembers(bench.resource("both"), token);
+      return members
+        .filter(({ seen }) => seen.startsWith("no account"))
+        .map((each) => [each.member, each.seen, each.fix]);
+    };
+    const fix = `the user must connect an account: open ${gateway.origin}/.gateway/ and connect it`;
+    const unconnected = (member: string) => [member, "no account is connected", fix];
+    expect(await problems()).toEqual([unconnected("found"), unconnected("static")]);
     await bench.connect(person, "static");
+    expect(await problems()).toEqual([unconnected("found")]);
     expect([await call("static"), await call("found")]).toEqual(["answered", missing("found")]);
     service.switches.decision = "access_denied";
     await bench.connect(person, "found");

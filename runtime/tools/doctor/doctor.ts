@@ -9,6 +9,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { createAsk, type Ask } from "./ask.ts";
 import { CLIENTS, needsOf, type ClientSequence } from "./clients.ts";
 import { short, unknown, type Rule, type RuleVerdict } from "./rule.ts";
+import { examineMembers, type MemberReport } from "./members.ts";
 import { takesDocuments } from "./server-rules.ts";
 import { createVisit } from "./visit.ts";
 
@@ -34,18 +35,21 @@ export interface ClientReport {
 
 export interface DoctorReport {
   readonly url: string;
-  /** No client fails. */
+  /** No client and no member fails. */
   readonly ok: boolean;
   /** The reason why nothing responds at the address; nothing else was checked then. */
   readonly unreachable?: string;
   readonly clients: readonly ClientReport[];
+  /** With a user's token. */
+  readonly members?: readonly MemberReport[];
 }
 
 /**
  * @param address of an MCP server as users type it
+ * @param token of a user, to check the members of a federated route
  * @throws GatewayError `doctor.address`
  */
-export async function examine(address: string, ask: Ask = createAsk()): Promise<DoctorReport> {
+export async function examine(address: string, token?: string, ask: Ask = createAsk()): Promise<DoctorReport> {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
     throw new GatewayError("doctor.address", `Cannot examine "${address}": it must be an http or https address`);
   const visit = createVisit(address, ask);
@@ -68,7 +72,9 @@ export async function examine(address: string, ask: Ask = createAsk()): Promise<
   const clients = CLIENTS.map((client) =>
     absent.has(client) ? notOffered(client) : reportOf(client, needsOf(client, documents), results),
   );
-  return { url: visit.url.href, ok: clients.every(({ outcome }) => outcome !== "fails"), clients };
+  const members = token === undefined ? undefined : await examineMembers(visit.url.href, token);
+  const ok = clients.every(({ outcome }) => outcome !== "fails") && members?.every((each) => each.ok) !== false;
+  return { url: visit.url.href, ok, clients, ...(members && { members }) };
 }
 
 function nothingAnswers(url: string, failure: string): DoctorReport {

@@ -2,6 +2,7 @@
  * The text report: clients first, then each thing to change once, with the clients it concerns. If nothing responds,
  * only that, in one line.
  */
+import { formatMembers } from "./members.ts";
 import type { ClientReport, DoctorReport, RuleResult } from "./doctor.ts";
 
 const WORDS: Readonly<Record<ClientReport["outcome"], string>> = {
@@ -28,6 +29,7 @@ export function formatDoctorReport(report: DoctorReport): string {
   lines.push(...section("To improve", report, ({ wants }) => wants, "broken"));
   lines.push(...notOfferedSection(report));
   lines.push(...section("Not checked", report, ({ needs, wants }) => [...needs, ...wants], "unknown"));
+  if (report.members) lines.push(...formatMembers(report.members));
   lines.push(
     "",
     "The maximum message size with a token cannot be checked from outside. On this gateway it is 4 KiB by default: a tool call with a file of 6 KB gets 413. Set mcp.server.max_request_bytes of the route to allow more.",

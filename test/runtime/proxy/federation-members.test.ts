@@ -9,6 +9,7 @@ import type { PreparedRoute } from "../../../runtime/proxy/prepared-route.ts";
 import type { RequestContext } from "../../../runtime/proxy/request-context.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
+import { examineMembers, formatMembers } from "../../../runtime/tools/doctor/members.ts";
 import { snapshotFrom } from "../../support/config.ts";
 import { createFakeExchange } from "../../support/fake-exchange.ts";
 import { modernHeaders, modernMeta } from "../../support/mcp.ts";
@@ -18,6 +19,7 @@ import {
   events,
   honestly,
   modern,
+  resultOf,
   startScriptedMembers,
   withSession,
   type Asked,
@@ -419,6 +421,38 @@ test("names that are too long fill no log, whatever names each list has", () => 
       Array.from({ length: 50 }, (_, index) => `bad: ${list} ${index} ${"x".repeat(300)}`),
     );
   expect([lines.length, lines[0]]).toEqual([10, { request: "1", route: "all", name: `bad: 0 0 ${"x".repeat(247)}` }]);
+});
+
+test("gateway doctor names a user's members, what is wrong with each, and what to do", async () => {
+  const long = "x".repeat(62);
+  servers.scripts.set("/long", ({ message }) =>
+    message.method === "tools/list"
+      ? resultOf(message, { tools: [{ name: long }, { name: "short" }] })
+      : honestly({ message } as Asked),
+  );
+  servers.scripts.set("/bad", ({ message }) =>
+    message.method === "tools/list" ? resultOf(message, { tools: "none" }) : honestly({ message } as Asked),
+  );
+  servers.scripts.set("/dead", ({ response }) => {
+    response.destroy();
+    return "taken";
+  });
+  const denied = "{ allow: { and: [{ email: bob@example.com }] } }";
+  serve({ bad: ALLOW, dead: ALLOW, denied, good: ALLOW, long: ALLOW });
+  const url = `http://localhost:${pipeline.port}/all`;
+  const members = await examineMembers(url, "gwt_alice");
+  expect(members.map(({ member, ok, seen }) => [member, ok, seen])).toEqual([
+    ["good", true, "4 tools"],
+    ["long", true, "1 tool"],
+    ["bad", false, "invalid"],
+    ["dead", false, "unavailable"],
+    ["long", false, `the tool long: ${long} is not listed: its name with prefix has more than 64 characters`],
+  ]);
+  expect(members.every(({ ok, fix }) => ok || (fix ?? "") !== "")).toBe(true);
+  const text = formatMembers(members).join("\n");
+  expect(text).toContain("  dead  problem: unavailable\n    fix:  see Health");
+  expect(text).not.toContain("denied ");
+  expect(await examineMembers(url, "gwt_nobody-known")).toMatchObject([{ member: "", ok: false }]);
 });
 
 test("a client's stream remembers open requests to members only", () => {

@@ -10,6 +10,9 @@ import type { ClientReply } from "../reply.ts";
 
 /** `_meta` of a list without the items of some members. */
 const UNAVAILABLE_META = "gateform/unavailable";
+/** `_meta` of a list without items whose names with prefix are too long. */
+const TOO_LONG_META = "gateform/too-long";
+const [MAX_LONG, MAX_LONG_NAME] = [10, 256];
 
 interface AnswerListDeps extends ListDeps, CollectDeps {
   readonly gaps: Gaps;
@@ -24,14 +27,20 @@ export async function answerList(
   reply: ClientReply,
 ): Promise<void> {
   if (recordOf(body["params"])["cursor"] !== undefined) return reply.error(-32602, "Unknown cursor");
-  const { items: all, lists, gaps } = await mergedList(deps, context, client, method);
+  const { items: all, lists, gaps, dropped } = await mergedList(deps, context, client, method);
   const items = method === "tools/list" ? listedTools(context, all) : all;
   const shown = gaps.filter(({ reason }) => reason !== "denied");
+  const long = dropped.slice(0, MAX_LONG).map((name) => name.slice(0, MAX_LONG_NAME));
   const missing = shown.map(({ member, reason }) => ({ member: member.prefix, reason }));
   const ttlMs = missing.length > 0 ? 0 : Math.min(...lists.map((list) => list.ttlMs ?? 0), Number.MAX_SAFE_INTEGER);
   reply.result({
     [MERGED[method].member]: items,
-    ...(missing.length > 0 && { _meta: { [UNAVAILABLE_META]: missing } }),
+    ...((missing.length > 0 || long.length > 0) && {
+      _meta: {
+        ...(missing.length > 0 && { [UNAVAILABLE_META]: missing }),
+        ...(long.length > 0 && { [TOO_LONG_META]: long }),
+      },
+    }),
     ...(client.isModern && { resultType: "complete", ttlMs: lists.length === 0 ? 0 : ttlMs, cacheScope: "private" }),
   });
 }
@@ -42,7 +51,7 @@ export async function mergedList(
   context: RequestContext,
   client: AskingClient,
   method: MergedMethod,
-): Promise<Collected & { readonly items: readonly MessageJson[] }> {
+): Promise<Collected & { readonly items: readonly MessageJson[]; readonly dropped: readonly string[] }> {
   const { lists, gaps } = await collect(deps, context, method, client);
   deps.gaps.tellAll(context, gaps);
   const { prepared } = context;
@@ -52,5 +61,5 @@ export async function mergedList(
   const claims = mcp?.kind === "server" ? mcp.resourcePrefixes : [];
   const { items, dropped } = mergeLists(method, lists, claims, keeps);
   deps.gaps.tellDropped(context, dropped);
-  return { items, lists, gaps };
+  return { items, lists, gaps, dropped };
 }
