@@ -271,7 +271,7 @@ describe("run as they stand", () => {
       cpSync(join(root, "examples/kubernetes-ingress"), shell.directory, { recursive: true });
       const page = readPage("examples/kubernetes-ingress/README.md");
       const output = await shell.run(blockWith(page, "sh", "gateway ingress translate ingresses.yaml"));
-      expect(output).toContain("9 of 14 Ingresses served");
+      expect(output).toContain("10 of 15 Ingresses served");
       const slice = parse(readFileSync(join(shell.directory, "slices.yaml"), "utf8")) as { owner: string };
       expect(slice.owner).toBe("kubernetes.shop");
     });
