@@ -54,7 +54,7 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     tests: ["test/real/canaille/canaille.test.ts"],
   },
   clients: {
-    title: "MCP reference servers, Claude Code, Codex, Gemini CLI",
+    title: "MCP reference servers, Claude Code, Codex, Gemini CLI, GitHub Copilot",
     version: CATALOG_PACKAGES.map((each) => each.slice(each.lastIndexOf("@") + 1)).join(", "),
     from: "npm",
     install: installCatalog,

@@ -36,7 +36,7 @@ export const MANAGED_CLIENTS = {
     },
   },
   copilot: {
-    file: "managed-settings.json of the enterprise, in its .github-private repository or on devices",
+    file: "managed-settings.json of the enterprise, in its .github-private repository, or /etc/github-copilot/managed-settings.json (Linux)",
     text: ({ servers }) => json({ allowedMcpServers: servers.map(({ url }) => ({ serverUrl: url })) }),
   },
   "claude-code": {

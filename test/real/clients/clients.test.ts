@@ -15,6 +15,8 @@ import {
   type ExportedCatalog,
   type ManagedClientName,
 } from "../../../runtime/tools/catalog/clients.ts";
+import { startLegacyMember, startModernMember } from "../../support/federation.ts";
+import { startPipeline } from "../../support/pipeline.ts";
 
 const folder = process.env["CATALOG_SERVERS"] ?? "";
 const LONG_MS = 120_000;
@@ -61,7 +63,89 @@ test(
   LONG_MS,
 );
 
+/** Starts Copilot's runtime, which needs no account for this, with MCP servers, and prints what it knows of them. */
+const copilot = (servers: object, ask: string): string => `
+import { CopilotClient } from "${folder}/node_modules/@github/copilot-sdk/dist/index.js";
+const client = new CopilotClient({ useLoggedInUser: false, logLevel: "error" });
+await client.start();
+const session = await client.createSession({
+  mcpServers: ${JSON.stringify(servers)},
+  enableManagedSettings: true,
+  onPermissionRequest: () => ({ kind: "denied" }),
+});
+const { mcp } = session.rpc;
+for (let isOpen = true; isOpen; ) {
+  const { host, servers } = await mcp.list();
+  isOpen = host.pendingConnections.length > 0 || servers.length === 0;
+  if (isOpen) await new Promise((resolve) => setTimeout(resolve, 100));
+}
+console.log("settings " + JSON.stringify(await client.rpc.managedSettings.read()));
+console.log("answer " + JSON.stringify(${ask}));
+await client.stop();
+process.exit(0);
+`;
+const remote = (url: string, headers = {}): object => ({ type: "http", url, headers, tools: ["*"] });
+
+test(
+  "GitHub Copilot lists the tools of a federated endpoint, of members of both revisions",
+  async () => {
+    const [old, fresh] = await Promise.all([startLegacyMember(), startModernMember()]);
+    const pipeline = await startPipeline("routes: []");
+    const policy = "policy: [{ allow: { and: [{ domain: example.com }] } }]";
+    const from = `from: "http://localhost:${pipeline.port}"`;
+    pipeline.swap(`
+runtime_flags: { mcp: true }
+routes:
+  - { name: all, ${from}, prefix: /all, mcp: { server: { members: { old: old, new: new } } }, ${policy} }
+  - { name: old, ${from}, prefix: /old, to: "${old.origin}", mcp: { server: {} }, ${policy} }
+  - { name: new, ${from}, prefix: /new, to: "${fresh.origin}", mcp: { server: {} }, ${policy} }
+`);
+    try {
+      const file = join(directory, "list.mjs");
+      const url = `http://localhost:${pipeline.port}/all`;
+      const servers = { all: remote(url, { Authorization: "Bearer gwt_alice" }) };
+      await writeFile(file, copilot(servers, 'await mcp.listTools({ serverName: "all" })'));
+      const env = { ...process.env, HOME: directory };
+      const { stdout } = await promisify(execFile)(process.execPath, [file], { env, timeout: LONG_MS });
+      const { tools } = JSON.parse(/^answer (.*)$/m.exec(stdout)?.[1] ?? "{}") as { tools: { name: string }[] };
+      expect(tools.map(({ name }) => name).toSorted()).toEqual([
+        "new__echo",
+        "new__sum",
+        "old__ask",
+        "old__confirm",
+        "old__echo",
+        "old__secret",
+        "old__steps",
+        "old__touch",
+      ]);
+    } finally {
+      await Promise.all([pipeline.close(), old.close(), fresh.close()]);
+    }
+  },
+  LONG_MS,
+);
+
 describe("exportCatalog() is enforced by", () => {
+  test(
+    "GitHub Copilot",
+    async () => {
+      const servers = { wiki: remote("https://wiki.example.com/mcp"), evil: remote(EVIL) };
+      await writeFile(join(directory, "enforced.mjs"), copilot(servers, "(await mcp.list()).host"));
+      const said = await withSettings(
+        "copilot",
+        "github-copilot/managed-settings.json",
+        `node ${join(directory, "enforced.mjs")}`,
+      );
+      expect(said).toContain(
+        'settings {"settingsJson":{"allowedMcpServers":[{"serverUrl":"https://wiki.example.com/mcp"}]}}',
+      );
+      expect(said).toContain('"filteredServers":["evil"]');
+      // It was tried, which fails without a network.
+      expect(said).toMatch(/"failedServers":\{"wiki":/);
+    },
+    LONG_MS,
+  );
+
   test(
     "Claude Code",
     async () => {

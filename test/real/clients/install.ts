@@ -11,6 +11,8 @@ export const CATALOG_PACKAGES = [
   "@anthropic-ai/claude-code@2.1.197",
   "@openai/codex@0.171.0",
   "@google/gemini-cli@0.61.0",
+  // With the runtime of Copilot CLI and Copilot in editors.
+  "@github/copilot-sdk@1.0.14",
 ] as const;
 
 /** @throws Error with the reason where they cannot be had */
