@@ -670,6 +670,20 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       test: "test/hostile/kubernetes-namespaces.test.ts#leaves out the Ingresses of that namespace that do not fit, the newest first, and no others",
     },
   ],
+  "Gateway API objects of a namespace": [
+    {
+      attacker: "a team that publishes",
+      tries: "write what is read in two ways",
+      kind: "T",
+      test: "test/runtime/kubernetes/translate/gateway-api.test.ts#does not read %s",
+    },
+    {
+      attacker: "a team that publishes",
+      tries: "publish so much that others do not fit",
+      kind: "D",
+      test: "test/runtime/kubernetes/translate/gateway-api.test.ts#omits a route that is larger than the configuration of its namespace can be",
+    },
+  ],
   "certificates that owners bring": [
     {
       attacker: "a team that publishes",

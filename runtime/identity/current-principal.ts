@@ -48,7 +48,7 @@ async function confirmedPrincipal(deps: CurrentPrincipalDeps, principal: Princip
   if (isOthers) return deps.programs.again(principal);
   // Revocations end open responses separately, as soon as they are known.
   const confirm = createConfirmation({ ...deps, revocations: { isRevoked: () => false } });
-  const { kind, sid, user, expiresAt, sessionId, grantId, clientId, scopes } = principal;
+  const { kind, sid, user, expiresAt, sessionId, grantId, clientId, scopes, keyThumbprint } = principal;
   const result = await confirm(
     {
       kind,
@@ -60,6 +60,7 @@ async function confirmedPrincipal(deps: CurrentPrincipalDeps, principal: Princip
       ...(user.actor !== undefined ? { runId: user.actor.run } : grantId === undefined ? {} : { grantId }),
       ...(clientId === undefined ? {} : { clientId }),
       ...(scopes === undefined ? {} : { scopes }),
+      ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
     },
     principal,
   );

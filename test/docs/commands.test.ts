@@ -324,8 +324,10 @@ describe("configuration", () => {
 
   /** Each page with blocks that go together; those of the guide and of operations are configurations of their own. */
   const programs = (): readonly string[] => {
-    // The example of the Terraform page is a file of its own that other tests apply.
-    const snippets = inLanguage("hcl").filter(({ text }) => !/required_providers|^# Needs Terraform 1\.12/.test(text));
+    // The example of the Terraform page is a file of its own that other tests apply; so are lists and actions, for later versions.
+    const snippets = inLanguage("hcl").filter(
+      ({ text }) => !/required_providers|^# Needs Terraform 1\.1[24]/.test(text),
+    );
     const [alone, together] = [true, false].map((isAlone) =>
       snippets.filter(({ page }) => /^runtime\/(?:guide|operations)\//.test(page) === isAlone).map(({ text }) => text),
     );

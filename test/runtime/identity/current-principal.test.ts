@@ -37,6 +37,8 @@ describe("current()", () => {
     const now = await bench.session.current(alice);
     expect(now?.user.groups).toEqual(["visitors"]);
     expect(now && (await bench.session.current(now))).toBe(now);
+    const bound = await bench.session.current({ ...alice, keyThumbprint: "k" });
+    expect(bound).toMatchObject({ user: { groups: ["visitors"] }, keyThumbprint: "k" });
   });
 
   test("checks with the provider when that is due, also for a caller with only an open stream", async () => {
