@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import { example } from "../../support/kube-example.ts";
 import { type Cluster, startCluster } from "../kube/cluster.ts";
-import { grantRights, type Scheme, startGateway } from "./gateways.ts";
+import { grantRights, NAMESPACES, type Scheme, startGateway } from "./gateways.ts";
 import { type ConformancePrograms, installConformance } from "./install.ts";
 import { KNOWN_FAILURES } from "./known-failures.ts";
 import { openNetwork } from "./network.ts";
@@ -43,6 +43,8 @@ async function results(): Promise<readonly SuiteResult[]> {
     return await runWith(cluster, programs, TLS_TESTS.includes(only) ? "https" : "http", { only });
   const plain = await runWith(cluster, programs, "http", { except: TLS_TESTS });
   const others = plain.filter(({ name }) => !TLS_TESTS.includes(name));
+  // The suite does not wait for the end of its namespaces.
+  await cluster.kubectl("delete", "namespaces", "--ignore-not-found", ...NAMESPACES);
   const secure = await runWith(cluster, programs, "https", { except: others.map(({ name }) => name) });
   return [...others, ...secure.filter(({ name }) => TLS_TESTS.includes(name))];
 }

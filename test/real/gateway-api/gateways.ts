@@ -16,7 +16,10 @@ import { startRelay } from "./relay.ts";
 const MAIN = new URL("../../../runtime/main.ts", import.meta.url).pathname;
 /** Of the first gateway, in this network. */
 const ADMIN_PORT = 9901;
-const NAMESPACES = ["infra", "app-backend", "web-backend"].map((name) => `gateway-conformance-${name}`);
+/** Of the suite. */
+export const NAMESPACES: readonly string[] = ["infra", "app-backend", "web-backend"].map(
+  (name) => `gateway-conformance-${name}`,
+);
 /** Further ports of listeners, which a load balancer would send to the gateway's one. */
 const PORTS: Readonly<Record<Scheme, readonly number[]>> = { http: [8080, 8090], https: [] };
 const SECRET = "conformance-secret-of-the-gateways";
