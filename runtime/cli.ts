@@ -18,7 +18,13 @@ import type { CertificateFacts } from "./policy/facts.ts";
 import { addIngress } from "./tools/commands/ingress.ts";
 import { EXIT_STATUS, printError, printLine } from "./tools/commands/output.ts";
 
-type ExplainCommand = ExplainOptions & { config: string; certificate?: string; invalidCertificate?: true };
+type ExplainCommand = ExplainOptions & {
+  config: string;
+  certificate?: string;
+  invalidCertificate?: true;
+  history?: string[];
+  key?: string;
+};
 
 /** Sets the exit code of the command that ran. */
 type Exit = (code: number) => void;
@@ -161,6 +167,8 @@ function addQuestions(program: Command, exit: Exit): void {
     .option("--ip <address>", "IP address of the client")
     .option("--certificate <file>", "PEM file of the client's certificate, treated as valid")
     .option("--invalid-certificate", "Treat the certificate as not signed by a trusted CA")
+    .option("--history <file...>", "Decide after the calls in these files of records, for history rules")
+    .option("--key <ref>", "With --history: key of the digests (env:NAME, file:/path)")
     .option("--json", "Print JSON")
     .addHelpText("after", EXIT_STATUS.explain)
     .action(async (options: ExplainCommand) => {
@@ -168,7 +176,14 @@ function addQuestions(program: Command, exit: Exit): void {
       const certificate = file === undefined ? undefined : await readCertificate(file, !invalidCertificate);
       const { EXPLAIN_EXIT, explainRequest } = await import("./tools/explain.ts");
       const { readSources } = await import("./bundle/sources.ts");
-      const { text, answer } = explainRequest(await readSources([options.config]), options, certificate);
+      const sources = await readSources([options.config]);
+      const { history, ...asked } = options;
+      const { text, answer } =
+        history === undefined
+          ? explainRequest(sources, asked, certificate)
+          : await (
+              await import("./tools/replay/explain-history.ts")
+            ).explainWithHistory(sources, { ...asked, history }, { env: process.env }, certificate);
       printLine(text);
       exit(EXPLAIN_EXIT[answer]);
     });

@@ -102,7 +102,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "what the records of one process need of the others, and of administrators",
   },
   simulation: {
-    may: ["shared", "policy", "settings", "features", "config", "store", "mcp", "bundle"],
+    may: ["shared", "policy", "settings", "features", "config", "store", "limits", "mcp", "bundle"],
     why: "imagined requests, and drafts compared with what is in force; decided as the proxy decides them",
   },
   administration: {

@@ -18,6 +18,8 @@ export interface OutcomeInput {
   readonly failedBy: "gateway" | "upstream" | "client" | undefined;
   /** How the upstream failed; absent if it did not. */
   readonly failure: string | undefined;
+  /** Calls that a history rule can require: whether the call succeeded. */
+  readonly hasSucceeded?: boolean | undefined;
   readonly durationMs: number;
   /** Number of hidden and shown list entries; absent when no list was filtered. */
   readonly lists: { readonly hidden: number; readonly shown: number } | undefined;
@@ -25,13 +27,14 @@ export interface OutcomeInput {
 
 /** @returns one line with its line end */
 export function formatOutcome(input: OutcomeInput): string {
-  const { timeMs, of, requestId, status, failedBy, failure, durationMs, lists } = input;
+  const { timeMs, of, requestId, status, failedBy, failure, durationMs, lists, hasSucceeded } = input;
   const blame = failedBy === undefined ? "" : `,"failed-by":"${failedBy}"`;
   const how = failure === undefined ? "" : `,"failure":"${failure}"`;
   const listed = lists === undefined ? "" : `,"list-hidden":${lists.hidden},"list-shown":${lists.shown}`;
+  const success = hasSucceeded === undefined ? "" : `,"succeeded":${hasSucceeded}`;
   return (
     `{"level":"info","time":"${isoTime(timeMs)}","service":"authorize","message":"request outcome"` +
-    `,"of":${of},"request-id":${jsonText(requestId)},"status":${status}${blame}${how}` +
+    `,"of":${of},"request-id":${jsonText(requestId)},"status":${status}${blame}${how}${success}` +
     `,"duration-ms":${Math.round(durationMs * 1000) / 1000}${listed}}\n`
   );
 }

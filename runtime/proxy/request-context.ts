@@ -101,6 +101,8 @@ export interface RequestOutcome {
   /** The response is an upstream's. */
   isUpstreams: boolean;
   failure: UpstreamFailure | undefined;
+  /** Calls that a history rule can require: whether the call succeeded. */
+  hasSucceeded?: boolean;
   lists: { hidden: number; shown: number } | undefined;
 }
 

@@ -11,7 +11,7 @@ import {
 } from "../simulation/explain/explain-request.ts";
 import { memberQuestion } from "../simulation/explain/federated.ts";
 import { type Question, questionText, readQuestion } from "../simulation/explain/question.ts";
-import type { CertificateFacts } from "../policy/facts.ts";
+import type { CertificateFacts, Decision, Facts } from "../policy/facts.ts";
 
 /** Options of the command line. */
 export interface ExplainOptions extends Question {
@@ -27,6 +27,8 @@ export interface ExplainAnswer {
   readonly text: string;
   /** problem: the configuration is invalid, has no such route, or the question makes no sense. */
   readonly answer: ExplainedVerdict | "problem";
+  /** For history rules: the facts and policy's decision, of the member for a federated route. */
+  readonly call?: Pick<ExplainedPart, "facts" | "decision">;
 }
 
 /** @param certificate of the client */
@@ -54,17 +56,23 @@ export function explainRequest(
   const note = typeof second === "string" ? [second] : [];
   if (options.json === true) {
     const whole = { ...own.printed, notes: [...own.printed.notes, ...note], ...(member && { member: member.printed }) };
-    return { answer: stricter(own.verdict, member?.verdict), text: JSON.stringify(whole, null, 2) };
+    return {
+      answer: stricter(own.verdict, member?.verdict),
+      text: JSON.stringify(whole, null, 2),
+      call: member ?? own,
+    };
   }
   const text = [
     own.text,
     ...(member ? [`and the member's own policy:\n\n${member.text}`] : note.map((each) => `note: ${each}`)),
   ];
-  return { answer: stricter(own.verdict, member?.verdict), text: text.join("\n\n") };
+  return { answer: stricter(own.verdict, member?.verdict), text: text.join("\n\n"), call: member ?? own };
 }
 
-interface ExplainedPart extends Pick<ExplainedRoute, "federated"> {
+export interface ExplainedPart extends Pick<ExplainedRoute, "federated"> {
   readonly verdict: ExplainedVerdict;
+  readonly facts: Facts;
+  readonly decision: Decision;
   readonly text: string;
   /** As JSON. */
   readonly printed: Readonly<Record<string, unknown>> & { readonly notes: readonly string[] };
@@ -94,6 +102,8 @@ function explainRoute(
   return {
     federated: route.federated,
     verdict,
+    facts: read.facts,
+    decision: explanation.decision,
     text: explainedText(asked, explained),
     printed: { ...printed, ...(tried.length > 0 && { shadow: tried }) },
   };

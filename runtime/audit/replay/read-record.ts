@@ -28,6 +28,10 @@ export type Outcome = (typeof OUTCOMES)[number];
 export interface RecordedCheck {
   /** "2026-11-20T18:00:00.000Z" */
   readonly time: string;
+  readonly isAllowed: boolean;
+  /** "" if the record has none. */
+  readonly grant: string;
+  readonly client: string;
   /** approve: a call that needed an approval, whatever its result. */
   readonly outcome: Outcome;
   /** Reasons of the decision, sorted. */
@@ -102,6 +106,9 @@ function readCheck(record: Members): RecordedCheck {
   const isApproval = approval !== undefined || reasons.includes(APPROVAL_REQUIRED);
   return {
     time,
+    isAllowed: allow,
+    grant: text(record["grant-id"] ?? ""),
+    client: text(record["client-id"] ?? ""),
     outcome: isApproval ? "approve" : allow ? "allow" : "deny",
     reasons,
     requestId: text(record["request-id"] ?? ""),

@@ -10,6 +10,10 @@ export interface Vocabulary extends Known {
    * read.
    */
   learn(policy: CompiledPolicy): void;
+  /** Adds member names that other rules look up. */
+  learnNames(names: readonly string[]): void;
+  /** Adds values to compare recorded ones with. */
+  learnValues(values: Iterable<unknown>): void;
 }
 
 export function createVocabulary(digests: Digests | undefined): Vocabulary {
@@ -17,21 +21,29 @@ export function createVocabulary(digests: Digests | undefined): Vocabulary {
   const names = new Map<string, string>();
   const folded = new Map<string, string>();
   if (digests) for (const flag of [true, false]) values.set(`b${digests.flag(flag)}`, flag);
+  const learnValues = (given: Iterable<unknown>): void => {
+    for (const value of digests ? given : []) {
+      if (typeof value === "string") values.set(`t${(digests as Digests).text(value)}`, value);
+      else if (typeof value === "number") values.set(`n${(digests as Digests).number(String(value))}`, value);
+    }
+  };
+  const learnNames = (given: readonly string[]): void => {
+    for (const name of digests ? given : []) {
+      const digest = (digests as Digests).name(name);
+      names.set(digest.exact, name);
+      folded.set(digest.folded, name);
+    }
+  };
   return {
     keyId: digests?.id,
     learn(policy) {
       if (!digests) return;
       const operands = operandsOf(policy);
-      for (const value of operands.values) {
-        if (typeof value === "string") values.set(`t${digests.text(value)}`, value);
-        else if (typeof value === "number") values.set(`n${digests.number(String(value))}`, value);
-      }
-      for (const name of operands.names) {
-        const digest = digests.name(name);
-        names.set(digest.exact, name);
-        folded.set(digest.folded, name);
-      }
+      learnValues(operands.values);
+      learnNames(operands.names);
     },
+    learnNames,
+    learnValues,
     value: (written) => values.get(written),
     name(written) {
       const [first = "", second = first] = written.slice(1).split(".");

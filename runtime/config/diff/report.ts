@@ -9,6 +9,8 @@ export interface DiffReport extends Difference {
   readonly people: number;
   /** Settings that change where routes lead. */
   readonly leads: readonly SettingChange[];
+  /** Changed history rules, in words. */
+  readonly history: readonly string[];
 }
 
 /** Limits of every comparison. */
@@ -18,7 +20,12 @@ const ALWAYS = [
   "texts that match a pattern (`matches`, regex), beyond an example",
 ];
 
-export function differenceText({ statements, gaps, leads }: Pick<DiffReport, "statements" | "gaps" | "leads">): string {
+export function differenceText({
+  statements,
+  gaps,
+  leads,
+  history = [],
+}: Pick<DiffReport, "statements" | "gaps" | "leads"> & Partial<Pick<DiffReport, "history">>): string {
   const gains = statements.filter((each) => !isLoss(each));
   const losses = statements.filter(isLoss);
   const same = leads.length === 0 ? "No access change for the compared users." : "No access change.";
@@ -27,6 +34,7 @@ export function differenceText({ statements, gaps, leads }: Pick<DiffReport, "st
     ...nothing,
     ...section("Gains, the widest first:", gains),
     ...section("Losses:", losses),
+    ...(history.length === 0 ? [] : [["History rules:", ...history.map((each) => `  ${printable(each)}`)].join("\n")]),
     ...leadSection(leads),
     ["Not compared:", ...[...gaps, ...ALWAYS].map((gap) => `  ${printable(gap)}`)].join("\n"),
   ];
@@ -48,7 +56,7 @@ function leadText({ name, change, before, after }: SettingChange): string {
   return `${name}: was ${before ?? "not set"}, is ${after ?? "not set"}`;
 }
 
-export function differenceJson({ statements, gaps, people, leads }: DiffReport): string {
+export function differenceJson({ statements, gaps, people, leads, history }: DiffReport): string {
   const changes = statements.map((each) => ({
     route: each.place.new?.key ?? each.place.old?.key,
     address: each.place.address,
@@ -64,7 +72,11 @@ export function differenceJson({ statements, gaps, people, leads }: DiffReport):
     ...exampleOf(each),
     text: statementText(each, { withExamples: true }),
   }));
-  return JSON.stringify({ changes, leads, people, not_looked_at: [...gaps, ...ALWAYS] }, null, 2);
+  return JSON.stringify(
+    { changes, leads, history_rules: history, people, not_looked_at: [...gaps, ...ALWAYS] },
+    null,
+    2,
+  );
 }
 
 function exampleOf({ example, direction, who }: DiffStatement): object {

@@ -50,20 +50,20 @@ export function settingGaps(before: Compared, after: Compared): readonly string[
     ),
     ...after.routes.flatMap(({ key, doc }) => {
       const was = old.get(key);
-      const names = was ? changed(OF_ROUTES, withoutLabels(was.doc), withoutLabels(doc)) : [];
+      const names = was ? changed(OF_ROUTES, withoutCompared(was.doc), withoutCompared(doc)) : [];
       return names.map((name) => `${key}: the effect of the change of ${name}`);
     }),
   ];
 }
 
-/** The effect of labels is the change of `members`. */
-function withoutLabels(doc: CheckedConfig["routes"][number]["doc"]): Members {
+/** The effect of labels is the change of `members`; history rules are compared in words. */
+function withoutCompared(doc: CheckedConfig["routes"][number]["doc"]): Members {
   if (!doc.mcp?.server) return doc;
-  const server = Object.entries(doc.mcp.server).filter(([name]) => !LABELS.has(name));
+  const server = Object.entries(doc.mcp.server).filter(([name]) => !COMPARED.has(name));
   return { ...doc, mcp: { server: Object.fromEntries(server) } };
 }
 
-const LABELS = new Set(["labels", "members_by_label", "member_prefix"]);
+const COMPARED = new Set(["history_rules", "labels", "members_by_label", "member_prefix"]);
 
 type Compared = Pick<CheckedConfig, "boot" | "settings"> & {
   readonly routes: readonly Pick<CheckedConfig["routes"][number], "key" | "doc">[];

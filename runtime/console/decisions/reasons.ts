@@ -1,5 +1,6 @@
 /** The reason of a decision in words: the rule that decided, or the reason codes. Unknown codes stay as they are. */
 import type { CompiledRoute } from "../../config/compiled.ts";
+import { historyCauseWords, readHistoryReason } from "../../policy/history-reasons.ts";
 import type { PolicyAction } from "../../policy/parse.ts";
 import { rulePointers } from "../../policy/recorded/deciding-rule.ts";
 import type { OperatorRule } from "../../policy/tree.ts";
@@ -116,6 +117,8 @@ function subjectOf(code: string): string {
 function wordsOf(code: string): string {
   const known = WORDS[code];
   if (known !== undefined) return known;
+  const history = readHistoryReason(code);
+  if (history) return historyCauseWords(history);
   const [, name = "", ending] = /^(.+)-(ok|unauthorized|unknown)$/.exec(code) ?? [];
   const subject = SUBJECTS[name] ?? name.replaceAll("-", " ");
   if (ending === "ok") return `${subject} matched`;

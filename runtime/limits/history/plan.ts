@@ -55,7 +55,10 @@ export interface RouteHistory {
 
 /** @returns undefined if it has no rules */
 export function historyOf({ key, mcp }: Pick<CompiledRoute, "key" | "mcp">): RouteHistory | undefined {
-  const rules = mcp?.kind === "server" ? mcp.historyRules : undefined;
+  return routeHistory(key, mcp?.kind === "server" ? mcp.historyRules : undefined);
+}
+
+export function routeHistory(key: string, rules: readonly HistoryRule[] | undefined): RouteHistory | undefined {
   return rules && { key, rules, needsOutcomes: rules.some(({ effect }) => effect.kind === "after") };
 }
 

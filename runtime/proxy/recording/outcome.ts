@@ -30,6 +30,7 @@ export function followOutcome(
       status,
       failedBy: exchange.isBroken === true ? "gateway" : failedBy(outcome, status, isComplete),
       failure: outcome.failure,
+      hasSucceeded: outcome.hasSucceeded,
       durationMs: performance.now() - beganMs,
       lists: outcome.lists,
     });

@@ -4,6 +4,7 @@
  * Pure. Returns plain data, which can be sent between threads.
  */
 import { DEVICE_UNAUTHENTICATED } from "../../policy/criteria.ts";
+import { planCall } from "../../limits/history/plan.ts";
 import { isAmbiguous } from "../../policy/evaluate.ts";
 import { explain, type Explanation, formatExplanation } from "../../policy/explain.ts";
 import type { Facts } from "../../policy/facts.ts";
@@ -87,6 +88,11 @@ function* notesOf(
     yield "a browser is redirected to verify a registered device; API clients get 450";
   if (allowWhyFalse.includes(ARGUMENT_UNKNOWN) && facts.mcp?.arguments === undefined)
     yield "no arguments were given (--arguments), so rules on arguments are unknown";
+  if (route.history && (decision.allowed || decision.approval)) {
+    const plan = planCall(route.history, facts, { user: facts.user?.id, grant: undefined, client: undefined });
+    for (const { rule } of plan?.restrictions ?? [])
+      yield `history rule "${rule.name}"${rule.isShadow ? " (in shadow)" : ""} applies: ${rule.words}`;
+  }
   if (isAmbiguous(decision))
     yield `the response is 400: servers that ignore path parameters read the path as ${(facts.http.otherPaths ?? []).map((path) => `"${path}"`).join(" or ")}, which the policy decides differently`;
   if (demandsCertificate && facts.http.certificate?.isValid !== true)

@@ -1,9 +1,11 @@
 /** Parts of a route needed for an explanation, for an active route or one in a file. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { CheckedRoute } from "../../config/load.ts";
+import { compileHistoryRules } from "../../features/mcp/compile-history.ts";
 import { compileMembers } from "../../features/mcp/members.ts";
 import { ownerOfRoute } from "../../shared/route-key.ts";
 import { clearTools, clearToolsOfDocument, type BlockedTools, type ClearTools } from "../../mcp/clear-tools.ts";
+import { routeHistory, type RouteHistory } from "../../limits/history/plan.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { type CompiledPolicy, compilePolicy } from "../../policy/evaluate.ts";
 import { compileShadow, type Shadow } from "../../policy/shadow.ts";
@@ -24,6 +26,8 @@ export interface ExplainedRoute extends ClearTools {
   readonly isMcpServer: boolean;
   readonly policy: CompiledPolicy;
   readonly shadow: Shadow | undefined;
+  /** Its rules over earlier calls. */
+  readonly history: RouteHistory | undefined;
   /** Set on federated routes, whose members decide as well. */
   readonly federated: FederatedSettings | undefined;
 }
@@ -40,6 +44,7 @@ export function explainedRoute({ key, doc }: Pick<CheckedRoute, "key" | "doc">):
     ...clearToolsOfDocument(policy, doc),
     policy,
     shadow: compileShadow(doc),
+    history: routeHistory(key, compileHistoryRules(server?.history_rules)),
     federated:
       server && federatedOf(compileMembers(server, ownerOfRoute(key)), Object.entries(server.resource_prefixes ?? {})),
   };
@@ -57,6 +62,7 @@ export function explainedActive(route: CompiledRoute, blocks: BlockedTools): Exp
     ...clearTools(route, blocks),
     policy,
     shadow,
+    history: routeHistory(key, server?.historyRules),
     federated: server && federatedOf(server.members, server.resourcePrefixes),
   };
 }

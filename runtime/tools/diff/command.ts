@@ -2,6 +2,7 @@
 import { problemsText } from "../../config/surfaces/documentation.ts";
 import { differenceOf, type Side } from "../../config/diff/difference.ts";
 import { differenceJson, differenceText } from "../../config/diff/report.ts";
+import { historyChanges } from "../../config/diff/history-changes.ts";
 import { leadChanges } from "../../config/diff/setting-changes.ts";
 import { settingGaps } from "../../config/diff/settings.ts";
 import { readSources } from "../../bundle/sources.ts";
@@ -54,9 +55,10 @@ export async function diffConfigurations(old: string, next: string, options: Dif
         : []),
     ];
     const leads = leadChanges(before, after);
-    const report = { ...found, gaps, leads, people: people.length };
+    const history = historyChanges(before.routes, after.routes);
+    const report = { ...found, gaps, leads, history, people: people.length };
     const text = options.json === true ? differenceJson(report) : differenceText(report);
-    return { text, answer: found.statements.length + leads.length === 0 ? "same" : "different" };
+    return { text, answer: found.statements.length + leads.length + history.length === 0 ? "same" : "different" };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { text: errorText(error), answer: "problem" };

@@ -62,7 +62,12 @@ interface FoundKey {
   readonly note?: string;
 }
 
-async function findKey({ key }: ReplayOptions, { boot }: CheckedConfig, env: ReplayDeps["env"]): Promise<FoundKey> {
+/** Key of the digests in the records. */
+export async function findKey(
+  { key }: Pick<ReplayOptions, "key">,
+  { boot }: CheckedConfig,
+  env: ReplayDeps["env"],
+): Promise<FoundKey> {
   if (key !== undefined) {
     const secrets = await readSecrets({ refs: [key], sealed: [] }, { env });
     return { key: decodeRecordKey(secrets.resolve(key)) };

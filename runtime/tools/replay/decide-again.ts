@@ -1,6 +1,6 @@
 /** One recorded check under another configuration: the same, another verdict, or undecidable. */
 import type { Outcome, RecordedCheck } from "../../audit/replay/read-record.ts";
-import type { Known } from "../../audit/replay/tree.ts";
+import type { Vocabulary } from "../../audit/replay/vocabulary.ts";
 import {
   decideRecorded,
   omittedValues,
@@ -8,6 +8,7 @@ import {
   type RecordedPolicy,
 } from "../../policy/recorded/decide-recorded.ts";
 import { freedom, OUTCOMES } from "../../policy/shadow.ts";
+import type { HistoryAnswer, RecordHistory } from "./record-history.ts";
 import type { Decision } from "../../policy/facts.ts";
 import type { ReplayRoutes } from "./routes.ts";
 
@@ -25,8 +26,17 @@ export interface Again {
   readonly route: string;
   /** Reasons of the new decision, or why it is undecidable. */
   readonly reasons: readonly string[];
+  /** Present if history rules decide, too: the policy allows the call, or requires its approval. */
+  readonly open?: OpenCall;
   /** Changes that shadow policies would make to it. */
   readonly candidates: readonly CandidateAgain[];
+}
+
+/** A call that history rules still have to decide, in order. */
+export interface OpenCall {
+  readonly history: RecordHistory;
+  readonly facts: RecordedFacts;
+  readonly decision: Decision;
 }
 
 export interface CandidateAgain {
@@ -36,7 +46,7 @@ export interface CandidateAgain {
 
 export interface NewConfiguration {
   readonly routes: ReplayRoutes;
-  readonly vocabulary: Known;
+  readonly vocabulary: Vocabulary;
   readonly asksForCertificates: boolean;
 }
 
@@ -74,8 +84,35 @@ export function decideAgain(
   }));
   if (!decision) return { ...undecidable(key, whyUntold(route.policy, facts)), candidates };
   const reasons = decision.allowed ? decision.allowWhyTrue : decision.allowWhyFalse;
-  return { ...decided(key, outcome, outcomeOf(decision), reasons), candidates };
+  const { history } = route;
+  const isOpen = history !== undefined && (decision.allowed || decision.approval !== undefined);
+  return {
+    ...decided(key, outcome, outcomeOf(decision), reasons),
+    candidates,
+    ...(isOpen && { open: { history, facts, decision } }),
+  };
 }
+
+/** The same check after its history rules. */
+export function afterHistory(
+  { outcome }: Pick<RecordedCheck, "outcome">,
+  again: Again,
+  { decision, denials }: Pick<HistoryAnswer, "decision" | "denials">,
+): Again {
+  const { route, candidates } = again;
+  const shadow = denials
+    .filter(({ rule }) => rule.isShadow)
+    .map((denial): CandidateAgain => ({
+      name: `history_rules.${denial.rule.name}`,
+      change: denial.reason === "history-unknown" ? "undecidable" : "loses",
+    }));
+  const tried = [...candidates, ...shadow];
+  if (!decision) return { ...undecidable(route, [HISTORY_UNTOLD]), candidates: tried };
+  const reasons = decision.allowed ? decision.allowWhyTrue : decision.allowWhyFalse;
+  return { ...decided(route, outcome, outcomeOf(decision), reasons), candidates: tried };
+}
+
+const HISTORY_UNTOLD = "the records do not have outcomes or arguments that a history rule needs";
 
 function decided(route: string, before: Outcome, outcome: Outcome, reasons: readonly string[]): Again {
   return { change: changeOf(before, outcome), outcome, route, reasons, candidates: [] };

@@ -9,7 +9,8 @@ import { readRecord } from "../../audit/replay/read-record.ts";
 import { createVocabulary } from "../../audit/replay/vocabulary.ts";
 import type { CheckedConfig } from "../../config/load.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { decideAgain, type NewConfiguration } from "./decide-again.ts";
+import { afterHistory, decideAgain, type NewConfiguration } from "./decide-again.ts";
+import { HeldCalls } from "./held-calls.ts";
 import { readRecordLines, sizeOf } from "./record-lines.ts";
 import { createReplayRoutes } from "./routes.ts";
 import { type ReplayPlace, startTally, type ReplayTally } from "./tally.ts";
@@ -40,16 +41,26 @@ export interface ReplayInput {
   readonly config: CheckedConfig;
   /** Key of the digests; undefined: unknown. */
   readonly key: Uint8Array | undefined;
+  /** Made by `newConfiguration`; afterwards its history rules have the state after the records. */
+  readonly into?: NewConfiguration;
   /** @param done bytes @param total bytes; 0 when that is not known */
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
 const MAX_BROKEN_LINES = 10;
+/** There was no room to hold the call. */
+const NOT_HELD = { decision: undefined, denials: [] };
 
 /** @throws GatewayError `replay.unreadable`, `replay.nothing` */
-export async function replay({ files, config, key, progress }: ReplayInput): Promise<ReplayReport> {
+export async function replay({
+  files,
+  config,
+  key,
+  progress,
+  into = newConfiguration(config, key),
+}: ReplayInput): Promise<ReplayReport> {
   const counting = startTally();
-  const into = newConfiguration(config, key);
+  const held = new HeldCalls();
   const brokenLines: BrokenLine[] = [];
   let broken = 0;
   let otherLines = 0;
@@ -65,11 +76,18 @@ export async function replay({ files, config, key, progress }: ReplayInput): Pro
     await readRecordLines(file, {
       line(number, line) {
         const read = readRecord(line);
-        if (read.kind === "other") otherLines += 1;
-        else if (read.kind === "broken") breakAt(number, read.problem);
-        else {
+        if (read.kind === "other") {
+          otherLines += 1;
+          held.readOutcome(line);
+        }
+        if (read.kind === "broken") breakAt(number, read.problem);
+        if (read.kind === "check") {
           try {
-            counting.add(read.check, decideAgain(read.check, into), { file, line: number });
+            const again = decideAgain(read.check, into);
+            const place = { file, line: number };
+            const { check } = read;
+            if (again.open === undefined || !held.hold({ check, again, open: again.open, place }))
+              counting.add(check, again.open ? afterHistory(check, again, NOT_HELD) : again, place);
           } catch (error) {
             if (!(error instanceof RangeError)) throw error;
             breakAt(number, error.message);
@@ -81,6 +99,7 @@ export async function replay({ files, config, key, progress }: ReplayInput): Pro
     before += sizes[index] ?? 0;
   }
 
+  await held.decide(({ check, place }, again) => counting.add(check, again, place));
   const tally = counting.tally();
   const { counts } = tally;
   const records = Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -95,7 +114,7 @@ export async function replay({ files, config, key, progress }: ReplayInput): Pro
   return { result, records, otherLines, broken, brokenLines: inOrder, ...tally };
 }
 
-function newConfiguration(config: CheckedConfig, key: Uint8Array | undefined): NewConfiguration {
+export function newConfiguration(config: CheckedConfig, key: Uint8Array | undefined): NewConfiguration {
   const vocabulary = createVocabulary(key && createDigests(key));
   const asksForCertificates = config.boot.downstream_mtls !== undefined;
   return { vocabulary, asksForCertificates, routes: createReplayRoutes(config, vocabulary) };

@@ -7,6 +7,7 @@ import type { RecordedCheck } from "../../audit/replay/read-record.ts";
 import { compileMembers, isFederated } from "../../features/mcp/members.ts";
 import { matchesOwner } from "../../features/process/owners.ts";
 import { readAdvertised, readAppUri } from "../../mcp/federation/names.ts";
+import { compileHistoryRules, criteriaOfHistory } from "../../features/mcp/compile-history.ts";
 import { buildHostIndex } from "../../features/routing/apply-find-route.ts";
 import { baseOf, compileMatch } from "../../features/routing/compile.ts";
 import type { RoutedRoute } from "../../features/routing/compiled.ts";
@@ -21,7 +22,9 @@ import {
   type RecordNeeds,
 } from "../../policy/recorded/decide-recorded.ts";
 import { compileShadow } from "../../policy/shadow.ts";
+import { routeHistory } from "../../limits/history/plan.ts";
 import { accepted } from "../../settings/values.ts";
+import { needsOfRules, RecordHistory } from "./record-history.ts";
 
 export interface ReplayRoute {
   readonly key: string;
@@ -30,6 +33,8 @@ export interface ReplayRoute {
   readonly isOff: boolean;
   readonly policy: RecordedPolicy;
   readonly candidates: readonly ReplayCandidate[];
+  /** Its rules over earlier calls. */
+  readonly history: RecordHistory | undefined;
   /** Combined needs of all policies. */
   readonly needs: RecordNeeds;
 }
@@ -135,13 +140,19 @@ function compileReplayRoute({ key, doc }: CheckedRoute, isMcpOff: boolean, vocab
     name: each.name,
     policy: recorded(each.policy),
   }));
-  const all = [policy, ...candidates.map((each) => each.policy)].map(({ needs }) => needs);
+  const rules = compileHistoryRules(doc.mcp?.server?.history_rules);
+  const criteria = criteriaOfHistory(rules).map(recorded);
+  const { readsArguments, names } = needsOfRules(rules ?? []);
+  vocabulary.learnNames(names);
+  const route = routeHistory(key, rules);
+  const all = [policy, ...candidates.map((each) => each.policy), ...criteria].map(({ needs }) => needs);
   return {
     key,
     isMcpServer: doc.mcp?.server !== undefined,
     isOff: doc.mcp !== undefined && isMcpOff,
     policy,
     candidates,
-    needs: needsOfAll(all),
+    history: route && new RecordHistory(route, criteria),
+    needs: needsOfAll(readsArguments ? [...all, { claims: new Set(), argumentsOf: () => true }] : all),
   };
 }
