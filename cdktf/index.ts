@@ -78,6 +78,7 @@ export {
   mcpSkill,
   mcpTool,
   mcpToolArgument,
+  mcpToolClass,
   type McpToolArgumentProps,
   reject,
   sourceIp,

@@ -75,6 +75,11 @@ export const mcpTool: Omit<TextCriterion, "isNot"> & {
   readonly foldCase: Omit<TextCriterion, "isNot">;
 } = { ...textCriterion("mcp_tool"), foldCase: textCriterion("mcp_tool", { fold_case: true }) };
 
+/** Reviewed classes of the called tool, from the tool lock. Unknown for a tool without reviewed classes. */
+export const mcpToolClass = listCriterion<"read" | "write" | "destructive" | "external" | "sensitive" | "untrusted">(
+  "mcp_tool_class",
+);
+
 /** Conditions on an argument, all of which must match. For a value of another type they are unknown, and allow nothing. */
 export interface ArgumentValue {
   /** Equal to this. @default - anything */

@@ -253,8 +253,8 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   "tools/explain": { may: ["policy", "config", "simulation"], why: "a command over configuration and policy" },
   "tools/replay": {
-    may: ["shared", "policy", "audit", "settings", "features", "config", "mcp", "bundle"],
-    why: "records in, verdicts out: configuration, policy and federated names",
+    may: ["shared", "policy", "audit", "settings", "features", "config", "limits", "mcp", "bundle", "tools/explain"],
+    why: "records in, verdicts out: configuration, policy, history rules and federated names",
   },
   "tools/audit": {
     may: ["shared", "audit", "bundle", "tools/replay"],

@@ -7514,6 +7514,11 @@ export interface BundleRouteMcpServerToolLock {
   */
   readonly file?: string;
   /**
+  * Reviewed classes of tools, by name, for `mcp_tool_class`: read, write, destructive, external, sensitive, untrusted. Default: those in `file`.
+  *
+  */
+  readonly classes?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
   * Tools that are not locked or differ: recorded, also hidden and denied, or denied but listed. One of `warn`, `hide`, `deny`. Default: `hide`.
   *
   */
@@ -7537,6 +7542,7 @@ export function bundleRouteMcpServerToolLockToTerraform(struct?: BundleRouteMcpS
     skills: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.skills),
     instructions: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.instructions),
     file: cdktf.stringToTerraform(struct!.file),
+    classes: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.classes),
     on_drift: cdktf.stringToTerraform(struct!.onDrift),
     on_unlisted: cdktf.stringToTerraform(struct!.onUnlisted),
   }
@@ -7584,6 +7590,12 @@ export function bundleRouteMcpServerToolLockToHclTerraform(struct?: BundleRouteM
       isBlock: false,
       type: "simple",
       storageClassType: "string",
+    },
+    classes: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.classes),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
     },
     on_drift: {
       value: cdktf.stringToHclTerraform(struct!.onDrift),
@@ -7645,6 +7657,10 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       hasAnyValues = true;
       internalValueResult.file = this._file;
     }
+    if (this._classes !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.classes = this._classes;
+    }
     if (this._onDrift !== undefined) {
       hasAnyValues = true;
       internalValueResult.onDrift = this._onDrift;
@@ -7666,6 +7682,7 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       this._skills = undefined;
       this._instructions = undefined;
       this._file = undefined;
+      this._classes = undefined;
       this._onDrift = undefined;
       this._onUnlisted = undefined;
     }
@@ -7682,6 +7699,7 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       this._skills = value.skills;
       this._instructions = value.instructions;
       this._file = value.file;
+      this._classes = value.classes;
       this._onDrift = value.onDrift;
       this._onUnlisted = value.onUnlisted;
     }
@@ -7781,6 +7799,22 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
   // Temporarily expose input value. Use with caution.
   public get fileInput() {
     return this._file;
+  }
+
+  // classes - computed: false, optional: true, required: false
+  private _classes?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get classes() {
+    return this.interpolationForAttribute('classes');
+  }
+  public set classes(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._classes = value;
+  }
+  public resetClasses() {
+    this._classes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get classesInput() {
+    return this._classes;
   }
 
   // on_drift - computed: false, optional: true, required: false

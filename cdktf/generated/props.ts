@@ -1147,6 +1147,11 @@ export interface ToolLock {
   /** File written by `gateway tools lock`, instead of `tools`, reloaded when it changes. Owners need `allowed_refs`. */
   readonly file?: string;
   /**
+   * Reviewed classes of tools, by name, for `mcp_tool_class`: read, write, destructive, external, sensitive, untrusted.
+   * @default - those in `file`
+   */
+  readonly classes?: Readonly<Record<string, readonly string[]>>;
+  /**
    * Tools that are not locked or differ: recorded, also hidden and denied, or denied but listed.
    * @default hide
    */

@@ -7,6 +7,7 @@ import { compileHostRule, compileRequestHeaders, compileResponseHeaders } from "
 
 import { routePolicy } from "../policy/access-keys.ts";
 import { compilePolicy } from "../policy/evaluate.ts";
+import { bindToolClasses } from "../policy/bind-tool-classes.ts";
 import { compileShadow } from "../policy/shadow.ts";
 import { accessShape } from "../features/access/settings.ts";
 import { websocketShape } from "../features/connection/settings.ts";
@@ -34,7 +35,9 @@ export function compileRoute(
   const match = compileMatch(doc);
   const base = baseOf(match);
   const to = doc.to ?? [];
-  const policy = compile(routePolicy(doc));
+  const mcp = compileMcp(doc, from.origin + base, route.owner, secrets);
+  const classes = mcp?.kind === "server" ? mcp.toolLock?.classes : undefined;
+  const policy = bindToolClasses(compile(routePolicy(doc)), classes);
   const connect = compileConnect(route, secrets);
   return {
     key: route.key,
@@ -54,7 +57,7 @@ export function compileRoute(
     to: (typeof to === "string" ? [to] : to).map((text) => compileUpstream(text, route.owner, connect)),
     balancing: compileBalancing(doc),
     policy,
-    shadow: compileShadow(doc),
+    shadow: compileShadow(doc, classes),
     rateLimits: compileRateLimits(doc),
     allowsAnonymous: policy.mayAllowAnonymous,
     bearerTokenFormat: doc.mcp ? "default" : (doc.bearer_token_format ?? settings.bearerTokenFormat),
@@ -67,7 +70,7 @@ export function compileRoute(
     timeoutMs: compileTimeout(doc, settings),
     idleTimeoutMs: doc.idle_timeout === undefined ? undefined : timerMs(doc.idle_timeout),
     allowWebsockets: withDefault(websocketShape, "allow_websockets", doc),
-    mcp: compileMcp(doc, from.origin + base, route.owner, secrets),
+    mcp,
   };
 }
 

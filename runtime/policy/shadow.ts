@@ -10,6 +10,8 @@
 import { type AccessKeys, routePolicy } from "./access-keys.ts";
 import { compilePolicy, evaluate, isFailed, type CompiledPolicy } from "./evaluate.ts";
 import type { Decision, Facts } from "./facts.ts";
+import { bindToolClasses } from "./bind-tool-classes.ts";
+import type { ToolClasses } from "./mcp/tool-classes.ts";
 import { enforcedRules, isList, type PolicyDoc } from "./parse.ts";
 
 /** Limit of shadow policies per route. */
@@ -76,8 +78,11 @@ export function candidatesOf(route: ShadowKeys): readonly CandidateDoc[] {
 }
 
 /** @throws GatewayError `policy.invalid`, see `compilePolicy` */
-export function compileShadow(route: ShadowKeys): Shadow | undefined {
-  const candidates = candidatesOf(route).map((doc) => ({ ...doc, policy: compilePolicy(doc.policy) }));
+export function compileShadow(route: ShadowKeys, classes?: ToolClasses): Shadow | undefined {
+  const candidates = candidatesOf(route).map((doc) => ({
+    ...doc,
+    policy: bindToolClasses(compilePolicy(doc.policy), classes),
+  }));
   if (candidates.length === 0) return undefined;
   return { candidates, needsCertificate: candidates.some(({ policy }) => policy.needsCertificate) };
 }

@@ -28,7 +28,7 @@ export interface ExplainAnswer {
   /** problem: the configuration is invalid, has no such route, or the question makes no sense. */
   readonly answer: ExplainedVerdict | "problem";
   /** For history rules: the facts and policy's decision, of the member for a federated route. */
-  readonly call?: Pick<ExplainedPart, "facts" | "decision">;
+  readonly call?: Pick<ExplainedPart, "key" | "facts" | "decision">;
 }
 
 /** @param certificate of the client */
@@ -71,6 +71,8 @@ export function explainRequest(
 
 export interface ExplainedPart extends Pick<ExplainedRoute, "federated"> {
   readonly verdict: ExplainedVerdict;
+  /** Of the route. */
+  readonly key: string;
   readonly facts: Facts;
   readonly decision: Decision;
   readonly text: string;
@@ -102,6 +104,7 @@ function explainRoute(
   return {
     federated: route.federated,
     verdict,
+    key: route.key,
     facts: read.facts,
     decision: explanation.decision,
     text: explainedText(asked, explained),

@@ -112,7 +112,13 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
       const tools = many((index) => ({ name: `t${index}` }), 10_000);
       const bytes = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools } }));
       const nothing = { kinds: new Set(["tool"] as const), items: new Map() };
-      const lock = { ...nothing, onDrift: "warn", onUnlisted: "pass", reviewed: undefined } as const;
+      const lock = {
+        ...nothing,
+        onDrift: "warn",
+        onUnlisted: "pass",
+        reviewed: undefined,
+        classes: new Map(),
+      } as const;
       return () => {
         const answer = readListAnswer(bytes);
         if (typeof answer === "string") throw new Error(answer);

@@ -4,10 +4,12 @@
  */
 import { routePolicy } from "../../policy/access-keys.ts";
 import { type CompiledPolicy, compilePolicy, evaluate, refusedDecision } from "../../policy/evaluate.ts";
+import { bindToolClasses } from "../../policy/bind-tool-classes.ts";
 import { mayUse } from "../../policy/reach.ts";
 import { buildHostIndex, type HostIndex } from "../../features/routing/apply-find-route.ts";
 import { baseOf, compileMatch } from "../../features/routing/compile.ts";
 import type { RoutedRoute } from "../../features/routing/compiled.ts";
+import { writtenClasses } from "../../features/mcp/tool-lock.ts";
 import {
   compileConditions,
   conditionsText,
@@ -112,12 +114,17 @@ function comparedRoute({ key, doc }: Side["routes"][number]): ComparedRoute {
     rewrite: undefined,
     answer: undefined,
     isServer,
-    decides: canonicalJson({ isServer, isMcp: doc.mcp !== undefined, rules }),
+    decides: canonicalJson({
+      isServer,
+      isMcp: doc.mcp !== undefined,
+      rules,
+      classes: doc.mcp?.server?.tool_lock?.classes ?? null,
+    }),
     place: `${from.origin} ${canonicalJson({ ...match })}${conditionsText(doc)}`,
     address:
       from.origin +
       (match.kind === "regex" ? `~${match.pattern}` : match.kind === "exact" ? match.path : baseOf(match)),
-    policy: () => (policy ??= compilePolicy(rules)),
+    policy: () => (policy ??= bindToolClasses(compilePolicy(rules), writtenClasses(doc.mcp?.server?.tool_lock))),
   };
 }
 

@@ -114,6 +114,7 @@ function criterionCode(criterion: unknown, use: Use): string | undefined {
     return name === "mcp_tool" && operator === "not" ? undefined : `${use(text)}${folding}.${method}(${code(operand)})`;
   }
   if (!LIST_OPERATORS.has(operator)) return undefined;
+  if (name === "mcp_tool_class") return `${use("mcpToolClass")}.${operator}(${code(operand)})`;
   if (name === "groups") return `${use("groups")}.${operator}(${code(operand)})`;
   const [, list = "", path = ""] = /^(claim|actor_claim)\/(.*)$/s.exec(name) ?? [];
   const factory = CLAIMS.get(list);

@@ -2,6 +2,8 @@
 import { compilePolicy, type CompiledPolicy } from "../../policy/evaluate.ts";
 import type { Facts } from "../../policy/facts.ts";
 import { parsePointer } from "../../policy/mcp/argument-values.ts";
+import { bindToolClasses } from "../../policy/bind-tool-classes.ts";
+import type { ToolClasses } from "../../policy/mcp/tool-classes.ts";
 import { FALSE, outcomeOf, type Truth, UNKNOWN } from "../../policy/packed-outcome.ts";
 import type { ActionDoc } from "../../policy/parse.ts";
 import { findAny } from "../../policy/tree.ts";
@@ -50,12 +52,15 @@ export interface HistoryApproval {
 }
 
 /** @returns undefined if there are none */
-export function compileHistoryRules(docs: readonly HistoryRuleDoc[] | undefined): readonly HistoryRule[] | undefined {
+export function compileHistoryRules(
+  docs: readonly HistoryRuleDoc[] | undefined,
+  classes?: ToolClasses,
+): readonly HistoryRule[] | undefined {
   if (docs === undefined || docs.length === 0) return undefined;
   return docs.map((doc) => {
     const { name, per = "user", shadow = false } = doc;
-    const calls = matcher(doc.calls);
-    const { effect, words } = compileEffect(doc, per);
+    const calls = matcher(doc.calls, classes);
+    const { effect, words } = compileEffect(doc, per, classes);
     return { name, per, calls, effect, isShadow: shadow, words: `${words}, when ${policyLine(calls)}` };
   });
 }
@@ -63,11 +68,12 @@ export function compileHistoryRules(docs: readonly HistoryRuleDoc[] | undefined)
 function compileEffect(
   { after, not_after: notAfter, at_most: atMost, total }: HistoryRuleDoc,
   per: HistoryRule["per"],
+  classes: ToolClasses | undefined,
 ): { readonly effect: HistoryEffect; readonly words: string } {
   const by = per === "user" ? "by the same user" : `with the same ${per}`;
   if (after) {
     const { within, same_argument: same } = after;
-    const calls = matcher(after.calls);
+    const calls = matcher(after.calls, classes);
     const identity = canonicalJson([after.calls, within, same ?? null]);
     const about = same === undefined ? "" : ` with the same value of ${same}`;
     return {
@@ -83,7 +89,7 @@ function compileEffect(
   }
   if (notAfter) {
     const { within, unless_approved: isApprovable = false, approvers } = notAfter;
-    const calls = matcher(notAfter.calls);
+    const calls = matcher(notAfter.calls, classes);
     return {
       effect: { kind: "not_after", calls, withinMs: msOf(within), approval: isApprovable ? { approvers } : undefined },
       words: `not after a call within ${within} ${by}${isApprovable ? " unless approved" : ""}, when ${policyLine(calls)}`,
@@ -105,8 +111,8 @@ function compileEffect(
   return { effect, words: `up to ${limit} of ${argument} in all within ${within} ${by}` };
 }
 
-function matcher(doc: ActionDoc): CompiledPolicy {
-  return compilePolicy({ allow: doc });
+function matcher(doc: ActionDoc, classes: ToolClasses | undefined): CompiledPolicy {
+  return bindToolClasses(compilePolicy({ allow: doc }), classes);
 }
 
 function msOf(within: string): number {

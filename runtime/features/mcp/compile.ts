@@ -24,6 +24,7 @@ export function compileMcp(
   const server = doc.mcp?.server;
   if (!server) return undefined;
   const path = trimSlash(server.path ?? "");
+  const toolLock = compileToolLock(server.tool_lock, address + path, secrets);
   return {
     kind: "server",
     members: compileMembers(server, owner),
@@ -33,10 +34,10 @@ export function compileMcp(
     extraPaths: (server.extra_paths ?? []).map(parseExtraPath),
     maxRequestBytes: server.max_request_bytes ?? DEFAULT_MAX_REQUEST_BYTES,
     filtersLists: server.filter_lists ?? true,
-    toolLock: compileToolLock(server.tool_lock, address + path, secrets),
+    toolLock,
     toolScopes: compileToolScopes(server.tool_scopes),
     recordArguments: compileRecordArguments(server.record_arguments),
-    historyRules: compileHistoryRules(server.history_rules),
+    historyRules: compileHistoryRules(server.history_rules, toolLock?.classes),
     resource: address + path,
     dpop: server.dpop,
     dpopNonce: server.dpop_nonce ?? false,

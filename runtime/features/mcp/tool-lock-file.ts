@@ -8,6 +8,7 @@
  */
 import { createHash } from "node:crypto";
 
+import { isToolClass, TOOL_CLASSES, type ToolClasses } from "../../policy/mcp/tool-classes.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
 import {
   byName,
@@ -27,6 +28,8 @@ export interface LockedTool {
   readonly digest: string;
   /** An object; a text for instructions. */
   readonly definition: ExactJson;
+  /** Classes that a reviewer assigned to the tool. */
+  readonly classes?: readonly string[];
 }
 
 /** An item that differs between users appears once per variant. */
@@ -88,12 +91,41 @@ export function parseToolLock(text: string): ToolLockReading {
           const state = `has a definition of ${what} ${place} that is not the one of its digest`;
           return refused(`${state}, must be as "gateway tools lock" wrote it`);
         }
-        items.push(item);
+        const classes = memberOf(each, "classes");
+        if (classes === undefined) items.push(item);
+        else if (kind === "tool" && isClassList(classes)) items.push({ ...item, classes });
+        else return refused(`has "classes" of ${JSON.stringify(item.name)} ${place} that are not ${CLASS_WORDS}`);
       }
     }
+    const mixed = mixedClasses(items);
+    if (mixed !== undefined)
+      return refused(`has different "classes" for variants of the tool ${JSON.stringify(mixed)} ${place}`);
     servers.set(address, { kinds, items });
   }
   return { ok: true, servers };
+}
+
+const CLASS_WORDS = `a list of ${TOOL_CLASSES.join(", ")}, of tools alone`;
+
+function isClassList(value: ExactJson): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string" && isToolClass(each));
+}
+
+/** @returns name of a tool of which not all variants have the same classes */
+function mixedClasses(items: readonly LockedTool[]): string | undefined {
+  const found = new Map<string, string>();
+  for (const { kind, name, classes } of items) {
+    if (kind !== "tool") continue;
+    const text = JSON.stringify(classes?.toSorted() ?? null);
+    if (found.has(name) && found.get(name) !== text) return name;
+    found.set(name, text);
+  }
+  return undefined;
+}
+
+/** Reviewed classes by tool. */
+export function classesOf(items: readonly LockedTool[]): ToolClasses {
+  return new Map(items.flatMap(({ name, classes }) => (classes === undefined ? [] : [[name, classes] as const])));
 }
 
 /** Key (locked-items.ts) → digests of its reviewed definitions. */
@@ -122,9 +154,10 @@ export function formatToolLock(servers: ToolLockFile): string {
 function formatSection(items: readonly LockedTool[]): string {
   const blocks = [...new Map(items.map((item) => [item.digest, item])).values()]
     .sort((one, other) => byName([`${one.name}\0${one.digest}`, 0], [`${other.name}\0${other.digest}`, 0]))
-    .map(({ digest, definition }) => {
+    .map(({ digest, definition, classes }) => {
       const whole = formatExact(definition, 5, FIRST);
-      return `{\n          "digest": ${JSON.stringify(digest)},\n          "definition": ${whole}\n        }`;
+      const classified = classes === undefined ? "" : `\n          "classes": ${formatExact([...classes], 5)},`;
+      return `{\n          "digest": ${JSON.stringify(digest)},${classified}\n          "definition": ${whole}\n        }`;
     });
   return blocks.length === 0 ? "[]" : `[\n        ${blocks.join(",\n        ")}\n      ]`;
 }

@@ -1,4 +1,5 @@
 /** `mcp.server.tool_lock`: reviewed items of a server, and how to treat tools and other texts that differ. */
+import { isToolClass, TOOL_CLASSES, type ToolClasses } from "../../policy/mcp/tool-classes.ts";
 import { block } from "../../settings/types/block.ts";
 import { textList } from "../../settings/types/list.ts";
 import { textListMap } from "../../settings/types/map.ts";
@@ -8,7 +9,7 @@ import { errorAt, quote, type Report } from "../../settings/problem.ts";
 import type { SecretSource } from "../../settings/secret-forms.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { itemKey, LOCKED_KINDS, type LockedKind } from "./locked-items.ts";
-import { digestsOf, parseToolLock, type LockedTool, type ToolLockReading } from "./tool-lock-file.ts";
+import { classesOf, digestsOf, parseToolLock, type LockedTool, type ToolLockReading } from "./tool-lock-file.ts";
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
@@ -50,6 +51,13 @@ export const toolLockShape = {
     doc: "File written by `gateway tools lock`, instead of `tools`, reloaded when it changes. Owners need `allowed_refs`.",
     unset: "none",
   }),
+  classes: textListMap({
+    doc: `Reviewed classes of tools, by name, for \`mcp_tool_class\`: ${TOOL_CLASSES.join(", ")}.`,
+    unset: "those in `file`",
+    annotation: "mcp_server_tool_lock_classes",
+    checkValue: (name) =>
+      isToolClass(name) ? undefined : `is ${quote(name)}, must be one of ${TOOL_CLASSES.join(", ")}`,
+  }),
   on_drift: choice(["warn", "hide", "deny"], {
     doc: "Tools that are not locked or differ: recorded, also hidden and denied, or denied but listed.",
     default: "hide",
@@ -79,6 +87,7 @@ export interface ToolLock {
   readonly onUnlisted: "pass" | "deny";
   /** Complete definitions, if the lock is a file. */
   readonly reviewed: readonly LockedTool[] | undefined;
+  readonly classes: ToolClasses;
 }
 
 /** @returns problems with paths below the block */
@@ -92,7 +101,7 @@ export function toolLockRules(lock: ToolLockDoc, report: Report): void {
           : 'has both "tools" and "file", must have one of them',
       ),
     );
-  for (const member of ["prompts", "resource_templates", "skills", "instructions"] as const)
+  for (const member of ["prompts", "resource_templates", "skills", "instructions", "classes"] as const)
     if (lock.file !== undefined && lock[member] !== undefined)
       report(errorAt([member], 'is next to "file", must be in that file'));
   for (const member of ["tools", "prompts", "resource_templates", "skills"] as const)
@@ -109,14 +118,19 @@ export function compileToolLock(
   if (lock === undefined) return undefined;
   const { on_drift: onDrift, on_unlisted: onUnlisted } = withDefaults(toolLockShape, lock);
   if (lock.file === undefined) {
-    return { ...ofDigests(lock), onDrift, onUnlisted, reviewed: undefined };
+    return { ...ofDigests(lock), onDrift, onUnlisted, reviewed: undefined, classes: writtenClasses(lock) };
   }
   const reading = readOnce(files.resolve(`file:${lock.file}`));
   if (!reading.ok) throw unusable(lock.file, `it ${reading.problem}`);
   const server = reading.servers.get(address);
   if (!server) throw unusable(lock.file, `it has nothing of ${quote(address)}`);
   const { kinds, items: reviewed } = server;
-  return { kinds, items: digestsOf(reviewed), onDrift, onUnlisted, reviewed };
+  return { kinds, items: digestsOf(reviewed), onDrift, onUnlisted, reviewed, classes: classesOf(reviewed) };
+}
+
+/** Classes in the document itself; those of a file are unknown here. */
+export function writtenClasses({ classes = {} }: Pick<ToolLockDoc, "classes"> = {}): ToolClasses {
+  return new Map(Object.entries(classes));
 }
 
 function ofDigests(lock: ToolLockDoc): Pick<ToolLock, "kinds" | "items"> {

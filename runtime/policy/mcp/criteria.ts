@@ -2,6 +2,7 @@
 import { type Criterion, asIs, text } from "../criterion.ts";
 import type { Facts, McpFacts } from "../facts.ts";
 import { compileStringMatch } from "../match.ts";
+import { TOOL_CLASS_CRITERION } from "./tool-classes.ts";
 import { TOOL_MATCH_SCHEMA, parseToolMatch } from "./tool-match.ts";
 import { FALSE, type Truth, TRUE, UNKNOWN } from "../packed-outcome.ts";
 import { ARGUMENT_MATCH_SCHEMA, readArgumentMatch } from "./argument-match.ts";
@@ -38,6 +39,7 @@ export const MCP_CRITERIA: readonly Criterion[] = [
     reasons: { ok: TOOL_OK, no: "mcp-tool-unauthorized" },
     ofOthers: ofToolCalls,
   },
+  { ...TOOL_CLASS_CRITERION, ofOthers: ofToolCalls },
   {
     name: "mcp_tool_argument",
     takesPath: false,

@@ -65,6 +65,12 @@ function clauseOf({ criterion: { name }, subPath, data }: Said): string | undefi
       return deviceWords(data);
     case "mcp_tool":
       return textWords("the tool", data);
+    case "mcp_tool_class":
+      return listWords(data, {
+        has: (name) => `the tool has the class ${name}`,
+        is: (name) => `the tool has the class ${name} and no other`,
+        exclude: (name) => `the tool does not have the class ${name}`,
+      });
     case "mcp_tool_argument":
       return argumentWords(data);
     case "mcp_prompt":

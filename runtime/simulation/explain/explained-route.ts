@@ -6,6 +6,8 @@ import { compileMembers } from "../../features/mcp/members.ts";
 import { ownerOfRoute } from "../../shared/route-key.ts";
 import { clearTools, clearToolsOfDocument, type BlockedTools, type ClearTools } from "../../mcp/clear-tools.ts";
 import { routeHistory, type RouteHistory } from "../../limits/history/plan.ts";
+import { writtenClasses } from "../../features/mcp/tool-lock.ts";
+import { bindToolClasses } from "../../policy/bind-tool-classes.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { type CompiledPolicy, compilePolicy } from "../../policy/evaluate.ts";
 import { compileShadow, type Shadow } from "../../policy/shadow.ts";
@@ -34,8 +36,9 @@ export interface ExplainedRoute extends ClearTools {
 
 /** @throws GatewayError `policy.invalid`; never for a checked route */
 export function explainedRoute({ key, doc }: Pick<CheckedRoute, "key" | "doc">): ExplainedRoute {
-  const policy = compilePolicy(routePolicy(doc));
   const server = doc.mcp?.server;
+  const classes = writtenClasses(server?.tool_lock);
+  const policy = bindToolClasses(compilePolicy(routePolicy(doc)), classes);
   return {
     key,
     host: URL.parse(doc.from)?.host ?? "",
@@ -43,8 +46,8 @@ export function explainedRoute({ key, doc }: Pick<CheckedRoute, "key" | "doc">):
     isMcpServer: server !== undefined,
     ...clearToolsOfDocument(policy, doc),
     policy,
-    shadow: compileShadow(doc),
-    history: routeHistory(key, compileHistoryRules(server?.history_rules)),
+    shadow: compileShadow(doc, classes),
+    history: routeHistory(key, compileHistoryRules(server?.history_rules, classes)),
     federated:
       server && federatedOf(compileMembers(server, ownerOfRoute(key)), Object.entries(server.resource_prefixes ?? {})),
   };

@@ -15,6 +15,7 @@ import {
 } from "../../features/mcp/tool-lock-file.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { foreignText } from "../../shared/json/foreign-text.ts";
+import { keepClasses, PROPOSAL, proposalsFor } from "./propose-classes.ts";
 import { listTools } from "./list-tools.ts";
 import { compareTools, union } from "../../mcp/tool-locks/tool-changes.ts";
 import { changesJson, formatChanges, hasChanges, type ServerChanges } from "../../mcp/tool-locks/change-words.ts";
@@ -43,9 +44,12 @@ export async function lockTools(path: string, options: ToolsOptions): Promise<To
   const tokens = await readTokens(options);
   const servers = new Map(before);
   const changes: ServerChanges[] = [];
+  const proposals: string[] = [];
   for (const url of urls) {
-    const listed = await listFor(url, tokens);
-    changes.push({ url, ...compareTools(before.get(url)?.items ?? [], listed) });
+    const locked = before.get(url)?.items ?? [];
+    const listed = keepClasses(locked, await listFor(url, tokens));
+    changes.push({ url, ...compareTools(locked, listed) });
+    proposals.push(...proposalsFor(listed).map((line) => `  ${foreignText(url)}: ${line}`));
     servers.set(url, { kinds: new Set(LOCKED_KINDS), items: listed });
   }
   const differs = changes.some(hasChanges) || urls.some((url) => !before.has(url));
@@ -54,7 +58,11 @@ export async function lockTools(path: string, options: ToolsOptions): Promise<To
   const reading = parseToolLock(text);
   if (!reading.ok) throw new GatewayError("tools.lock", `Cannot write "${path}": the list ${reading.problem}`);
   await writeWhole(path, text);
-  return { text: render(changes, options, `written to ${path}`), differs };
+  const rendered = render(changes, options, `written to ${path}`);
+  return {
+    text: options.json || proposals.length === 0 ? rendered : [rendered, PROPOSAL, ...proposals].join("\n"),
+    differs,
+  };
 }
 
 /** @throws GatewayError `tools.…`, `fetch.…` */

@@ -30,7 +30,7 @@ export async function explainWithHistory(
   into.vocabulary.learnValues(scalarsIn(JSON.parse(options.arguments ?? "{}")));
   const report = await replay({ files: options.history, config, key, into });
   const { host, path } = call.facts.http;
-  const found = into.routes.find(host, path);
+  const found = into.routes.find(host, path, call.key);
   const history = found.ok ? found.route.history : undefined;
   if (!history) return withLines(answer, options, ["the route has no history rules"], answer.answer);
   const lastMs = Date.parse(report.until);

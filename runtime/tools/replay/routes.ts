@@ -13,6 +13,8 @@ import { baseOf, compileMatch } from "../../features/routing/compile.ts";
 import type { RoutedRoute } from "../../features/routing/compiled.ts";
 import { compileConditions, exampleRequest } from "../../features/routing/conditions.ts";
 import { parseFrom } from "../../features/routing/from.ts";
+import { writtenClasses } from "../../features/mcp/tool-lock.ts";
+import { bindToolClasses } from "../../policy/bind-tool-classes.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy, type CompiledPolicy } from "../../policy/evaluate.ts";
 import {
@@ -135,12 +137,13 @@ function compileReplayRoute({ key, doc }: CheckedRoute, isMcpOff: boolean, vocab
     vocabulary.learn(policy);
     return forRecords(policy);
   };
-  const policy = recorded(compilePolicy(routePolicy(doc)));
-  const candidates = (compileShadow(doc)?.candidates ?? []).map((each) => ({
+  const classes = writtenClasses(doc.mcp?.server?.tool_lock);
+  const policy = recorded(bindToolClasses(compilePolicy(routePolicy(doc)), classes));
+  const candidates = (compileShadow(doc, classes)?.candidates ?? []).map((each) => ({
     name: each.name,
     policy: recorded(each.policy),
   }));
-  const rules = compileHistoryRules(doc.mcp?.server?.history_rules);
+  const rules = compileHistoryRules(doc.mcp?.server?.history_rules, classes);
   const criteria = criteriaOfHistory(rules).map(recorded);
   const { readsArguments, names } = needsOfRules(rules ?? []);
   vocabulary.learnNames(names);

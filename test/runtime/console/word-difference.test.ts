@@ -49,7 +49,14 @@ function toolsWith(word: string): readonly LockedTool[] {
 test("a page with many long texts that differ in each word has a few of them word by word", () => {
   const reviewed = toolsWith("a");
   const items = new Map(reviewed.map(({ name, digest }) => [name, new Set([digest])]));
-  const lock = { kinds: new Set(["tool"] as const), items, onDrift: "hide", onUnlisted: "pass", reviewed } as const;
+  const lock = {
+    kinds: new Set(["tool"] as const),
+    items,
+    onDrift: "hide",
+    onUnlisted: "pass",
+    reviewed,
+    classes: new Map(),
+  } as const;
   const values = itemChanges(lock, toolsWith("b")).items.flatMap((item) => item.values);
   expect(values.length).toBeGreaterThan(10);
   expect(values.filter(({ pieces }) => pieces.length > 2).length).toBeLessThan(5);
