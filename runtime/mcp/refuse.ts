@@ -6,7 +6,7 @@
 import { APPROVAL_REQUIRED } from "../policy/mcp/approval.ts";
 import { BLOCKED, isBlocked } from "../policy/blocks.ts";
 import { DEVICE_UNAUTHENTICATED, PATH_AMBIGUOUS } from "../policy/criteria.ts";
-import { historyCauseWords, readHistoryReason } from "../policy/history-reasons.ts";
+import { historyCauseWords, readHistoryReason } from "../policy/words/history-reasons.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
 import type { Decision } from "../policy/facts.ts";
 import { APPROVAL_INPUT } from "./approval/retry.ts";

@@ -71,7 +71,7 @@ export function explainRequest(
 
 export interface ExplainedPart extends Pick<ExplainedRoute, "federated"> {
   readonly verdict: ExplainedVerdict;
-  /** Of the route. */
+  /** Key of the route. */
   readonly key: string;
   readonly facts: Facts;
   readonly decision: Decision;

@@ -1,6 +1,6 @@
 /** The reason of a decision in words: the rule that decided, or the reason codes. Unknown codes stay as they are. */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import { historyCauseWords, readHistoryReason } from "../../policy/history-reasons.ts";
+import { historyCauseWords, readHistoryReason } from "../../policy/words/history-reasons.ts";
 import type { PolicyAction } from "../../policy/parse.ts";
 import { rulePointers } from "../../policy/recorded/deciding-rule.ts";
 import type { OperatorRule } from "../../policy/tree.ts";

@@ -8,7 +8,7 @@ import type { HistoryApproval, HistoryRule } from "../../features/mcp/compile-hi
 import { refusedDecision } from "../../policy/evaluate.ts";
 import type { Decision } from "../../policy/facts.ts";
 import { APPROVAL_REQUIRED, APPROVED } from "../../policy/mcp/approval.ts";
-import { type HistoryReason, historyReasonText } from "../../policy/history-reasons.ts";
+import { type HistoryReason, historyReasonText } from "../../policy/words/history-reasons.ts";
 import { canonicalGroups } from "../../policy/parse.ts";
 import type { CallPlan, HistoryKey, Restriction } from "./plan.ts";
 
@@ -37,7 +37,7 @@ export interface CountedCall {
 }
 
 export interface EarlierFindings {
-  /** Of enforced rules: the first final denial, otherwise all denials that an approval lifts. */
+  /** By enforced rules: the first final denial, otherwise all denials that an approval lifts. */
   readonly denials: readonly HistoryDenial[];
   readonly shadow: readonly HistoryDenial[];
 }

@@ -1,7 +1,7 @@
 /** `gateway explain --history`: the same answer after the calls in files of records. */
 import { loadSlices, type SliceSource } from "../../config/load.ts";
 import type { CertificateFacts } from "../../policy/facts.ts";
-import { HISTORY_REASONS } from "../../policy/history-reasons.ts";
+import { HISTORY_REASONS } from "../../policy/words/history-reasons.ts";
 import { type ExplainAnswer, explainRequest, type ExplainOptions } from "../explain.ts";
 import { findKey, type ReplayDeps } from "./command.ts";
 import { newConfiguration, replay } from "./replay.ts";
