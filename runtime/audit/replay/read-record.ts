@@ -29,16 +29,14 @@ export interface RecordedCheck {
   /** "2026-11-20T18:00:00.000Z" */
   readonly time: string;
   readonly isAllowed: boolean;
-  /** "" if the record has none. */
-  readonly grant: string;
-  readonly client: string;
+  /** IDs of grant and client; "" if absent. */
+  readonly caller: readonly [grant: string, client: string];
   /** approve: a call that needed an approval, whatever its result. */
   readonly outcome: Outcome;
   /** Reasons of the decision, sorted. */
   readonly reasons: readonly string[];
-  /** "" if the record has none. */
+  /** This and the key of the route: "" if the record has none. */
   readonly requestId: string;
-  /** Key of the route; "" if the record has none. */
   readonly route: string;
   /** The request came to the route as a member of this federated route; `name`: the name or URI there, or "". */
   readonly federated: { readonly route: string; readonly name: string } | undefined;
@@ -80,7 +78,6 @@ export type ReadLine =
   | { readonly kind: "check"; readonly check: RecordedCheck };
 
 const OTHER: ReadLine = { kind: "other" };
-
 /** @param line the operator's log may be in the same file, as JSON and as text */
 export function readRecord(line: LogLine): ReadLine {
   if (line.kind === "broken") return line;
@@ -107,8 +104,7 @@ function readCheck(record: Members): RecordedCheck {
   return {
     time,
     isAllowed: allow,
-    grant: text(record["grant-id"] ?? ""),
-    client: text(record["client-id"] ?? ""),
+    caller: [text(record["grant-id"] ?? ""), text(record["client-id"] ?? "")],
     outcome: isApproval ? "approve" : allow ? "allow" : "deny",
     reasons,
     requestId: text(record["request-id"] ?? ""),

@@ -27,13 +27,13 @@ export interface Again {
   /** Reasons of the new decision, or why it is undecidable. */
   readonly reasons: readonly string[];
   /** Present if history rules decide, too: the policy allows the call, or requires its approval. */
-  readonly open?: OpenCall;
+  readonly open?: UndecidedCall;
   /** Changes that shadow policies would make to it. */
   readonly candidates: readonly CandidateAgain[];
 }
 
 /** A call that history rules still have to decide, in order. */
-export interface OpenCall {
+export interface UndecidedCall {
   readonly history: RecordHistory;
   readonly facts: RecordedFacts;
   readonly decision: Decision;

@@ -2,7 +2,7 @@
 import type { RecordedCheck } from "../../audit/replay/read-record.ts";
 import type { LogLine } from "../../audit/log-line.ts";
 import type { HistoryKey } from "../../limits/history/plan.ts";
-import { type Again, afterHistory, type OpenCall } from "./decide-again.ts";
+import { type Again, afterHistory, type UndecidedCall } from "./decide-again.ts";
 import type { ReplayPlace } from "./tally.ts";
 
 const MAX_HELD = 200_000;
@@ -11,7 +11,7 @@ const OUTCOME = "request outcome";
 interface Held {
   readonly check: RecordedCheck;
   readonly again: Again;
-  readonly open: OpenCall;
+  readonly open: UndecidedCall;
   readonly place: ReplayPlace;
 }
 
@@ -54,7 +54,8 @@ export class HeldCalls {
         due.shift();
       }
       const { history, facts, decision } = open;
-      const caller = { user: facts.user?.id, grant: check.grant || undefined, client: check.client || undefined };
+      const [grant, client] = check.caller.map((id) => (id === "" ? undefined : id));
+      const caller = { user: facts.user?.id, grant, client };
       const answer = await history.decide(timeMs, facts, caller, decision);
       add(held, afterHistory(check, again, answer));
       // A call that waited for an approval and got none went no further.
