@@ -27,6 +27,7 @@ import {
   type KubeObjects,
   type LoadBalancerAddress,
   namespaceOf,
+  namespaceOfKey,
 } from "./objects.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { type DraftProblem, ingressError, type IngressProblem, objectLabel } from "./ingress-problem.ts";
@@ -169,8 +170,8 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     foreign: objects.ingresses.filter((ingress) => !isOurs(ingress)).map(foreignIngress),
     tls: ours.toSorted(byAge).flatMap((ingress) => tlsOf(ingress)),
     pairs: tls.pairs,
-    secrets: [...new Set([...secretsOf(drafts, usesTls), ...gatewayApi.secrets])],
-    configMaps: gatewayApi.configMaps,
+    secrets: secretsOf([...drafts, ...gatewayApi.secrets], usesTls),
+    configMaps: mostOfEach(gatewayApi.configMaps),
     needsNamespaces: gatewayApi.needsNamespaces,
     statuses: (problems) => gatewayApi.statuses(Map.groupBy(problems, ({ namespace, name }) => `${namespace}/${name}`)),
     usesEndpoints: drafts.some((draft) => draft.usesEndpoints),
@@ -203,19 +204,27 @@ function hostsOf(drafts: readonly IngressDraft[]): ReadonlyMap<string, ReadonlyS
   return found;
 }
 
-/** Limit per namespace: each Secret is watched by a separate connection. */
-const MOST_SECRETS = 1_000;
+/** Limit per namespace, for Secrets and for ConfigMaps: each is watched by a separate connection. */
+const MOST_WATCHED = 1_000;
 
 /** By namespace, those of the oldest Ingresses first. */
-function secretsOf(drafts: readonly IngressDraft[], usesTls: boolean): readonly string[] {
+function secretsOf(
+  drafts: readonly Pick<IngressDraft, "namespace" | "secrets" | "tls">[],
+  usesTls: boolean,
+): readonly string[] {
   const found = new Map<string, Set<string>>();
   for (const { namespace, secrets, tls } of drafts) {
     const names = found.get(namespace) ?? new Set();
     found.set(namespace, names);
     const certificates = usesTls ? tls.map(({ secret }) => secret) : [];
-    for (const name of [...secrets, ...certificates]) if (names.size < MOST_SECRETS) names.add(name);
+    for (const name of [...secrets, ...certificates]) if (names.size < MOST_WATCHED) names.add(name);
   }
   return [...found.values()].flatMap((names) => [...names]).toSorted((a, b) => (a < b ? -1 : 1));
+}
+
+/** @param keys "namespace/name", those to prefer first */
+function mostOfEach(keys: readonly string[]): readonly string[] {
+  return [...Map.groupBy(keys, namespaceOfKey).values()].flatMap((some) => some.slice(0, MOST_WATCHED));
 }
 
 function foreignIngress(ingress: Ingress): ForeignIngress {

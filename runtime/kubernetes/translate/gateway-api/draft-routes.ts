@@ -7,7 +7,7 @@ import { isRecord } from "../../../shared/is-record.ts";
 import { withPolicy } from "../place.ts";
 import { routeName } from "../route-name.ts";
 import { fillSecrets } from "../secret-values.ts";
-import type { TlsEntry } from "../hosts/tls.ts";
+import { MOST_PAIRS, type TlsEntry } from "../hosts/tls.ts";
 import type { RouteAttachment } from "./attach.ts";
 import type { BackendTlsReading } from "./backend-tls.ts";
 import { type BackendsReading, readBackends } from "./backends.ts";
@@ -278,11 +278,18 @@ function hostsOf(attachments: readonly RouteAttachment[], ownPort: number | unde
 
 /** Certificates of the listeners, for the hosts that they bring. */
 function tlsOf(attachments: readonly RouteAttachment[]): readonly TlsEntry[] {
-  return attachments.flatMap(({ listeners }) =>
-    listeners.flatMap(({ state, hosts }) =>
-      state.certificates.map((secret) => ({ secret, path: "spec.parentRefs", hosts })),
-    ),
-  );
+  const found = new Map<string, Map<string, string>>();
+  let left = MOST_PAIRS;
+  for (const { state, hosts } of attachments.flatMap(({ listeners }) => listeners))
+    for (const secret of state.certificates) {
+      if (left <= 0) break;
+      // Repeated ones count as well: they cost the same.
+      left -= hosts.size;
+      const ofSecret = found.get(secret) ?? new Map<string, string>();
+      found.set(secret, ofSecret);
+      for (const [host, path] of hosts) ofSecret.set(host, path);
+    }
+  return [...found].map(([secret, hosts]) => ({ secret, path: "spec.parentRefs", hosts }));
 }
 
 function unique(problems: readonly DraftProblem[]): readonly DraftProblem[] {

@@ -28,8 +28,8 @@ export interface GatewayApiReading {
   readonly problems: readonly IngressProblem[];
   /** In the order of their age. */
   readonly drafts: readonly { readonly route: GatewayRoute; readonly draft: IngressDraft }[];
-  /** "namespace/name" of Secrets that Gateways name. */
-  readonly secrets: readonly string[];
+  /** Secrets that each Gateway names, in the form of drafts. */
+  readonly secrets: readonly Pick<IngressDraft, "namespace" | "secrets" | "tls">[];
   /** "namespace/name" of ConfigMaps that policies name. */
   readonly configMaps: readonly string[];
   readonly needsNamespaces: boolean;
@@ -56,7 +56,9 @@ export async function readGatewayApi(
   return {
     problems: [...shapeProblems, ...routes.flatMap(parentProblems), ...listenerProblems(gateways.gateways)],
     drafts: routes.flatMap(({ route, drafted }) => (drafted ? [{ route, draft: drafted.draft }] : [])),
-    secrets: [...gateways.gateways.values()].flatMap((each) => each.secrets),
+    secrets: [...gateways.gateways.values()]
+      .toSorted((a, b) => byAge(a.gateway, b.gateway))
+      .map(({ gateway, secrets }) => ({ namespace: namespaceOf(gateway), secrets, tls: [] })),
     configMaps: backendTls.configMaps,
     needsNamespaces: needsNamespaces(gateways.gateways.values()),
     statuses: (problems) =>

@@ -73,8 +73,8 @@ export interface TlsReading {
 /** All hosts of the gateway, if the gateway rejects all certificates of an entry. */
 export const EVERY_HOST = "*";
 
-/** Limit of Secret and host pairs in one Ingress: each entry can name all hosts of its rules. */
-const MOST_PAIRS = 5_000;
+/** Limit of Secret and host pairs in one Ingress or route: each entry can name all hosts of its rules. */
+export const MOST_PAIRS = 5_000;
 
 /** @param ruleHosts hosts of the rules, for entries that name none */
 export function readTls(ingress: Ingress, ruleHosts: ReadonlyMap<string, string>): readonly TlsEntry[] {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { formatIngressProblem } from "../../../../runtime/kubernetes/translate/ingress-problem.ts";
 import { readManifests } from "../../../../runtime/kubernetes/translate/manifests.ts";
 import { translate, type Translation } from "../../../../runtime/kubernetes/translate/translate.ts";
+import { makeTestCertificate } from "../../../support/certificates.ts";
 
 const BASE = `
 apiVersion: gateway.networking.k8s.io/v1
@@ -70,5 +71,58 @@ describe("translate() with the Gateway API", () => {
 
     expect(problems.map(({ message }) => message)).toContainEqual(expect.stringContaining("larger than 8 MiB"));
     expect(slices).toEqual([]);
+  });
+
+  test("reads no more Secrets and ConfigMaps for a namespace than one with Ingresses", async () => {
+    const of = (kind: string, name: string, spec: object): string =>
+      JSON.stringify({
+        apiVersion: "gateway.networking.k8s.io/v1",
+        kind,
+        metadata: { name, namespace: "evil" },
+        spec,
+      });
+    const many = (count: number, ref: object = {}) =>
+      Array.from({ length: count }, (_, index) => ({ ...ref, name: `n${index}` }));
+    const listener = { name: "a", port: 443, protocol: "HTTPS", tls: { certificateRefs: many(1100) } };
+    const policies = Array.from({ length: 2 }, (_, policy) =>
+      of("BackendTLSPolicy", `p${policy}`, {
+        validation: { hostname: "x", caCertificateRefs: many(1100, { group: "", kind: "ConfigMap" }) },
+      }),
+    );
+    const gateway = of("Gateway", "wide", { gatewayClassName: "gateway", listeners: [listener] });
+    const small = { ...listener, tls: { certificateRefs: [{ name: "own" }] } };
+    const other = route({ gatewayClassName: "gateway", listeners: [small] }, "Gateway");
+    const { secrets, configMaps } = await translated([gateway, other, ...policies].join("\n---\n"));
+
+    expect([secrets.length, configMaps.length]).toEqual([1001, 1000]);
+    expect(secrets).toContain("shop/own");
+  });
+
+  test("shows a bounded number of certificates of one route", async () => {
+    const pair = makeTestCertificate({ name: "x", dns: ["*.example.com"] });
+    const secret = (index: number): string =>
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: `s${index}`, namespace: "shop" },
+        stringData: { "tls.crt": pair.cert, "tls.key": pair.key },
+      });
+    const listeners = Array.from({ length: 64 }, (_, index) => ({
+      name: `l${index}`,
+      port: 1000 + index,
+      protocol: "HTTPS",
+      tls: { certificateRefs: Array.from({ length: 64 }, (__, at) => ({ name: `s${at}` })) },
+    }));
+    const gateway = route({ gatewayClassName: "gateway", listeners }, "Gateway").replace('"a"', '"wide"');
+    const hostnames = Array.from({ length: 16 }, (_, index) => `h${index}.example.com`);
+    const one = route({ parentRefs: [{ name: "wide" }], hostnames, rules: [{ backendRefs }] });
+    const secrets = Array.from({ length: 64 }, (_, index) => secret(index));
+    let sealed = 0;
+    const seal = (): Promise<string> => Promise.resolve(String((sealed += 1)));
+    const { objects } = readManifests([{ file: "a.yaml", text: BASE + [gateway, one, ...secrets].join("\n---\n") }]);
+    const { slices } = await translate(objects, { seal });
+
+    expect(sealed).toBe(64);
+    expect(Object.keys(slices[0]?.settings?.host_certificates ?? {})).toHaveLength(16);
   });
 });
