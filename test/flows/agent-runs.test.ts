@@ -319,6 +319,8 @@ describe("a request", () => {
   test("is limited per approver and per workload, and a refusal is remembered", async () => {
     const asked = await runs("pod-refused");
     expect((await decide(pageOf(asked), "refuse")).text).toContain("Denied");
+    // The workload cannot end a refusal, to ask again.
+    expect((await runs("pod-refused", { method: "DELETE" })).json()["state"]).toBe("refused");
     for (const [body, status] of [
       [{}, 200],
       [{ purpose: "Please" }, 409],

@@ -73,7 +73,8 @@ export async function handleRuns(deps: RequestRunDeps, exchange: Exchange, snaps
   if (exchange.method === "POST") return request(deps, call);
   const run = await deps.runs.findOf(attested.value.pointer);
   if (!run) return respondNone(exchange);
-  if (exchange.method !== "DELETE") return respondRun(call, 200, run);
+  // A refusal stays until it expires: otherwise the workload could ask again at once.
+  if (exchange.method !== "DELETE" || run.value.state === "refused") return respondRun(call, 200, run);
   await deps.runs.end(run, "ended by the workload");
   respondBytes(exchange, 204, ["x-request-id", exchange.id, ...NO_STORE_HEADERS]);
 }
