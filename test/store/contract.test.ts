@@ -6,8 +6,14 @@ import { DatabaseSync } from "node:sqlite";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { silentLog } from "../../runtime/shared/log.ts";
 import { epochSeconds } from "../../runtime/shared/clock.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { compileHistoryRules } from "../../runtime/features/mcp/compile-history.ts";
+import { checkEarlier, countCall, markCall, markOutcomes } from "../../runtime/limits/history/decide.ts";
+import { planCall } from "../../runtime/limits/history/plan.ts";
+import { StoreHistory } from "../../runtime/limits/history/store-history.ts";
+import { createSharedCounts } from "../../runtime/limits/shared-counts.ts";
+import { argumentsOf } from "../../runtime/policy/mcp/argument-values.ts";
 import { allot, type CountEntry } from "../../runtime/store/allotments.ts";
 import { advanceOf } from "../../runtime/limits/gate.ts";
 import { createRecords } from "../../runtime/identity/identity-records.ts";
@@ -450,6 +456,62 @@ function contract(start: () => Promise<Backend>): void {
       expect(passed[1]).toBeLessThanOrEqual(300 + 3 * advanceOf(300));
       // A few may lie in a process that nobody asks any more.
       expect(passed[1]).toBeGreaterThan(200);
+    });
+
+    test("history rules of two processes: totals are exact under parallel calls, and a mark is known to the other at once", async () => {
+      const rules = compileHistoryRules([
+        {
+          name: "sum",
+          calls: { or: [{ mcp_tool: "pay" }] },
+          total: { argument: "/amount", limit: "10.3", within: "1d" },
+        },
+        {
+          name: "order",
+          calls: { or: [{ mcp_tool: "send" }] },
+          not_after: { calls: { or: [{ mcp_tool: "browse" }] }, within: "1m" },
+        },
+        {
+          name: "first",
+          calls: { or: [{ mcp_tool: "publish" }] },
+          after: { calls: { or: [{ mcp_tool: "review" }] }, within: "1m" },
+        },
+      ]);
+      // Clocks of the processes do not matter: times are the store's.
+      const shared = [store, other].map((each, index) => {
+        const clock = { now: () => Date.now() + index * 90_000 };
+        const counts = createSharedCounts({ store: each, clock, log: silentLog(), countProcesses: async () => 2 });
+        return { counts, history: new StoreHistory({ counts, clock }) };
+      });
+      const decide = async (tool: string, process: number, given: object = {}): Promise<string | undefined> => {
+        const facts = {
+          http: { method: "POST", path: "/", host: "h", ip: "" },
+          mcp: { method: "tools/call", tool, arguments: argumentsOf(given) },
+        };
+        const caller = { user: "u", grant: undefined, client: undefined };
+        const plan = planCall({ key: "o/r", rules: rules ?? [] }, facts, caller);
+        const state = shared[process]?.history;
+        if (!plan || !state) return "no rule";
+        const [early] = (await checkEarlier(plan, state, true)).denials;
+        const denial = early ?? (await countCall(plan, state)).denial ?? (await markCall(plan, state));
+        if (!denial) await markOutcomes(plan.outcomes, state);
+        return denial?.reason;
+      };
+      const paid = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => decide("pay", index % 2, { amount: 0.3 })),
+      );
+      expect(paid.filter((each) => each === undefined)).toHaveLength(34);
+      expect(await decide("pay", 0, { amount: 0.1 })).toBeUndefined();
+      expect(await decide("pay", 1, { amount: 0.000001 })).toBe("history-total");
+      expect(await decide("send", 1)).toBeUndefined();
+      expect(await decide("browse", 0)).toBeUndefined();
+      expect(await decide("send", 1)).toBe("history-not-after");
+      expect(await decide("publish", 1)).toBe("history-after");
+      expect(await decide("review", 0)).toBeUndefined();
+      expect(await decide("publish", 1)).toBeUndefined();
+      for (const { counts, history } of shared) {
+        await history.close();
+        await counts.close();
+      }
     });
 
     test("sweep() removes counts that nothing is left of", async () => {
