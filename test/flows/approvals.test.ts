@@ -25,7 +25,15 @@ routes:
     from: "{origin}"
     prefix: /tools
     to: ${server.origin}
-    mcp: { server: { path: /mcp, max_request_bytes: 65536 } }
+    mcp:
+      server:
+        path: /mcp
+        max_request_bytes: 65536
+        history_rules:
+          - name: no-leaks
+            calls: { or: [{ mcp_tool: create_issue }] }
+            not_after: { calls: { or: [{ mcp_tool: list_notes }] }, within: 1h, unless_approved: true, approvers: [admins] }
+          - { name: strict, calls: { or: [{ mcp_tool: list_repos }] }, not_after: { calls: { or: [{ mcp_tool: list_notes }] }, within: 1h } }
     set_request_headers: { X-Account: '\${gateway.request.headers["X-Correlation-Id"]}' }
     policy:
       - allow: { and: [{ domain: { is: example.com } }] }
@@ -343,6 +351,51 @@ describe("a call that another user approves", () => {
   });
 });
 
+describe("a call after another one that a history rule is about", () => {
+  test("is approved for its arguments by a member of approvers, runs once, and is denied without unless_approved", async () => {
+    const issue = '{"repo":"website","title":"notes"}';
+    expect((await call(bob, "create_issue", issue)).result).toBeDefined();
+    expect((await call(bob, "list_repos", "{}")).result).toBeDefined();
+    expect((await call(bob, "list_notes", "{}")).result).toBeDefined();
+    expect((await call(bob, "list_repos", "{}")).error?.data["reason"]).toBe("history-not-after");
+
+    const before = callsOf("create_issue").length;
+    const asked = await call(bob, "create_issue", issue);
+    expect(asked.error?.data).toMatchObject({ reason: "approval-required", approved_by: "group" });
+    expect(await lastRecord()).toMatchObject({
+      allow: false,
+      "allow-why-false": ["approval-required", "history-not-after:no-leaks"],
+      approval: { state: "waiting", id: asked.error?.data["approval_id"] },
+    });
+    const own = await bob.oauth.browser.open(pageOf(asked));
+    expect([own.status, own.text.includes('value="approve"')]).toEqual([200, false]);
+    expect(pageOf(await call(bob, "create_issue", issue))).toBe(pageOf(asked));
+    expect((await decide(alice.oauth.browser, pageOf(asked), "approve")).status).toBe(200);
+
+    const other = await call(bob, "create_issue", '{"repo":"website","title":"other"}');
+    expect([other.error?.data["reason"], pageOf(other) === pageOf(asked)]).toEqual(["approval-required", false]);
+    expect(callsOf("create_issue")).toHaveLength(before);
+    expect((await call(bob, "create_issue", issue)).result).toBeDefined();
+    expect(await lastRecord()).toMatchObject({ allow: true, approval: { state: "approved", by: "u-alice" } });
+    const again = await call(bob, "create_issue", issue);
+    expect([again.error?.data["reason"], pageOf(again) === pageOf(asked)]).toEqual(["approval-required", false]);
+    expect(callsOf("create_issue")).toHaveLength(before + 1);
+    for (const page of [other, again].map(pageOf)) await decide(alice.oauth.browser, page, "refuse");
+    expect((await call(bob, "create_issue", issue)).error?.data["reason"]).toBe("approval-refused");
+  });
+
+  test("stays denied with a new token, and with a new client registration", async () => {
+    const resource = `${world.gateway.origin}/tools/mcp`;
+    const fresh = await signInClient({ resource, user: "bob@example.com", browser: bob.oauth.browser });
+    expect(fresh.registration.client_id).not.toBe(bob.registration.client_id);
+    expect((await call(fresh, "list_notes", "{}")).result).toBeDefined();
+    await fresh.refresh();
+    for (const client of [fresh, bob])
+      expect((await call(client, "list_repos", "{}")).error?.data["reason"]).toBe("history-not-after");
+    expect((await call(alice, "list_repos", "{}")).result).toBeDefined();
+  });
+});
+
 describe("the page", () => {
   test("decides nothing when viewed, by foreign forms, or twice", async () => {
     const asked = await call(alice, "add_note", '{"text":"form"}');
@@ -456,11 +509,11 @@ test("through use_tool, page and records have the real tool and the member, and 
   });
   expect(asked.at === "page" && asked.page.text).toContain("Use the servers behind all: tools");
   const client = await signInClient({ resource, user: "alice@example.com", registration, browser: oauth.browser });
-  const use = async (): Promise<Reply> => {
+  const use = async (tool = "add_note", given: object = { text: "u" }): Promise<Reply> => {
     const params = {
       _meta: modernMeta(),
       name: "use_tool",
-      arguments: { name: "t__add_note", arguments: { text: "u" } },
+      arguments: { name: `t__${tool}`, arguments: given },
     };
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
     return post(client, body, modernHeaders("tools/call", "use_tool"), "", "/all/mcp");
@@ -482,4 +535,9 @@ test("through use_tool, page and records have the real tool and the member, and 
   expect(pageOf(await use())).not.toBe(pageOf(first));
   const records = JSON.stringify(await world.gateway.records());
   expect(records).not.toContain("use_tool");
+  // History rules of the member count calls of the federated route, and apply to them.
+  expect((await call(alice, "list_repos", "{}")).result).toBeDefined();
+  expect((await use("list_notes", {})).result).toBeDefined();
+  expect((await call(alice, "list_repos", "{}")).error?.data["reason"]).toBe("history-not-after");
+  expect((await use("list_repos", {})).error?.data["reason"]).toBe("history-not-after");
 });
