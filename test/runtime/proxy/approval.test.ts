@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { createApprovals } from "../../../runtime/approvals/approvals.ts";
 import type { Approvals } from "../../../runtime/approvals/interfaces.ts";
+import { MemoryHistory } from "../../../runtime/limits/history/memory-history.ts";
 import { createKeys } from "../../../runtime/shared/keys.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { systemClock, type Clock } from "../../../runtime/shared/clock.ts";
@@ -22,7 +23,11 @@ let lastHeld: Promise<void>;
 /** Resolves once so many calls have been held. */
 let whenHeld: (count: number) => Promise<void>;
 
-async function start(approvalHoldMs?: number, clock: Clock = systemClock): Promise<void> {
+async function start(
+  approvalHoldMs?: number,
+  clock: Clock = systemClock,
+  yaml = configured("{ approve: { and: [{ mcp_tool: write }] } }"),
+): Promise<void> {
   const store = createMemoryStore({ clock: systemClock });
   const real = createApprovals({
     store,
@@ -48,14 +53,15 @@ async function start(approvalHoldMs?: number, clock: Clock = systemClock): Promi
       return waiting;
     },
   });
-  pipeline = await startPipeline(configured("{ approve: { and: [{ mcp_tool: write }] } }"), {
+  pipeline = await startPipeline(yaml, {
     approvals,
+    history: new MemoryHistory(),
     clock,
     ...(approvalHoldMs !== undefined && { approvalHoldMs }),
   });
 }
 
-const configured = (rule: string, name = "mcp"): string => `
+const configured = (rule: string, name = "mcp", server = ""): string => `
 runtime_flags: { mcp: true }
 authenticate_service_url: https://auth.example
 idp_provider_url: https://idp.example
@@ -65,8 +71,8 @@ routes:
   - name: ${name}
     from: https://${name}.example
     to: ${upstream.origin}
-    mcp: { server: {} }
-    policy: [{ allow: { and: [{ domain: example.com }] } }, ${rule}]
+    mcp: { server: {${server}} }
+    policy: [{ allow: { and: [{ domain: example.com }] } }${rule && `, ${rule}`}]
 `;
 
 beforeEach(async () => {
@@ -82,11 +88,11 @@ interface Reply {
   readonly result?: { readonly resultType?: string; readonly requestState?: string; readonly inputRequests?: object };
 }
 
-function call(requestState?: string, signal?: AbortSignal): Promise<Reply> {
+function call(requestState?: string, signal?: AbortSignal, name = "write"): Promise<Reply> {
   const meta = { ...modernMeta(), "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } } };
   const retry = requestState === undefined ? {} : { requestState, inputResponses: { approval: { action: "accept" } } };
-  const params = { _meta: meta, name: "write", arguments: { n: 1 }, ...retry };
-  const headers = [...modernHeaders("tools/call", "write"), "Host", "mcp.example", "Authorization", "Bearer gwt_alice"];
+  const params = { _meta: meta, name, arguments: { n: 1 }, ...retry };
+  const headers = [...modernHeaders("tools/call", name), "Host", "mcp.example", "Authorization", "Bearer gwt_alice"];
   return new Promise((resolve, reject) => {
     const options = { port: pipeline.port, method: "POST", headers, ...(signal && { signal }) };
     const sent = request(options, (answer) => {
@@ -116,6 +122,23 @@ test("a user who waited long enough retries, and is not asked a second time", as
   // The request state between gateway and client does not reach the upstream.
   expect(JSON.parse(seen?.body ?? "")).toMatchObject({ id: 1, params: { name: "write", arguments: { n: 1 } } });
   expect(seen?.body).not.toMatch(/requestState|inputResponses/);
+});
+
+test("a call is held for a history rule that lets its user confirm it, and runs once", async () => {
+  const rule =
+    "{ name: no-leaks, calls: { or: [{ mcp_tool: write }] }, not_after: { calls: { or: [{ mcp_tool: browse }] }, within: 1h, unless_approved: true } }";
+  await start(3_600_000, systemClock, configured("", "mcp", ` history_rules: [${rule}] `));
+  expect((await call()).result).toEqual({});
+  expect((await call(undefined, undefined, "browse")).result).toEqual({});
+  const first = await call();
+  expect(first.result).toMatchObject({ resultType: "input_required", inputRequests: { approval: {} } });
+  const held = call(first.result?.requestState);
+  await whenHeld(1);
+  expect(upstream.seen).toHaveLength(2);
+  expect(await approvals.decide(await idOf(), alice, "approved")).toBe(true);
+  expect((await held).result).toEqual({});
+  expect(upstream.seen).toHaveLength(3);
+  expect((await call()).result?.resultType).toBe("input_required");
 });
 
 test("our request state never reaches the upstream, even when the rule that asked is gone", async () => {
