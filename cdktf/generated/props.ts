@@ -1180,10 +1180,11 @@ export interface HistoryRule {
   /** Calls that the rule restricts: criteria on tools, arguments, prompts, resources and methods. */
   readonly calls: ActionDoc;
   /**
-   * Whose earlier calls count. Only `user` outlasts a new client registration or sign-in.
+   * Whose earlier calls count. Only `user` outlasts client registrations and sign-ins. `run`: a rule for agent runs
+   * only.
    * @default user
    */
-  readonly per?: "user" | "grant" | "client";
+  readonly per?: "user" | "grant" | "client" | "run";
   /** Deny the call unless such a call succeeded within the window. */
   readonly after?: HistoryAfter;
   /** Deny the call after such a call within the window. */

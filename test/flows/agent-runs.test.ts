@@ -98,7 +98,9 @@ routes:
     prefix: /echo
     to: ${echo.origin}
     pass_identity_headers: true
-    mcp: { server: {} }
+    mcp:
+      server:
+        history_rules: [{ name: once, per: run, calls: { or: [{ mcp_tool: any }] }, at_most: { count: 1, within: 1h } }]
     policy: { allow: { and: [authenticated_user: true] } }
   - name: closed
     from: "{origin}"
@@ -261,12 +263,15 @@ describe("an agent run", () => {
       for (const token of platform.issued) expect(text).not.toContain(token);
   });
 
-  test("opens what its claims open, and its server learns who acts", async () => {
+  test("opens what its claims open, its server learns who acts, and history rules count its calls", async () => {
     await approved("pod-live", { servers: [`${origin}/echo`, `${origin}/live`] });
     await call(tokenOf(await exchange("pod-live", { resource: `${origin}/echo` })), "any", "echo");
     const [, payload = ""] = String(echo.seen.at(-1)?.headers["x-gateway-jwt-assertion"]).split(".");
     const assertion = JSON.parse(Buffer.from(payload, "base64url").toString()) as Readonly<Record<string, unknown>>;
     expect(assertion).toMatchObject({ sub: "u-alice", act: { sub: `workload:pods/${SUBJECT}` } });
+    // A new token belongs to the same run.
+    const again = await call(tokenOf(await exchange("pod-live", { resource: `${origin}/echo` })), "any", "echo");
+    expect(again.text).toContain("history-at-most");
     const token = tokenOf(await exchange("pod-live", { resource: `${origin}/live` }));
     const stream = await openAnswer(world.gateway.port, `${origin}/live`, { authorization: `Bearer ${token}` });
     expect(stream.status).toBe(200);

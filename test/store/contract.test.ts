@@ -487,7 +487,7 @@ function contract(start: () => Promise<Backend>): void {
           http: { method: "POST", path: "/", host: "h", ip: "" },
           mcp: { method: "tools/call", tool, arguments: argumentsOf(given) },
         };
-        const caller = { user: "u", grant: undefined, client: undefined };
+        const caller = { user: "u", grant: undefined, client: undefined, run: undefined };
         const plan = planCall({ key: "o/r", rules: rules ?? [] }, facts, caller);
         const state = shared[process]?.history;
         if (!plan || !state) return "no rule";

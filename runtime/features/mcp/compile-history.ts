@@ -65,12 +65,19 @@ export function compileHistoryRules(
   });
 }
 
+const BY: Readonly<Record<HistoryRule["per"], string>> = {
+  user: "by the same user",
+  grant: "with the same grant",
+  client: "with the same client",
+  run: "in the same agent run",
+};
+
 function compileEffect(
   { after, not_after: notAfter, at_most: atMost, total }: HistoryRuleDoc,
   per: HistoryRule["per"],
   classes: ToolClasses | undefined,
 ): { readonly effect: HistoryEffect; readonly words: string } {
-  const by = per === "user" ? "by the same user" : `with the same ${per}`;
+  const by = BY[per];
   if (after) {
     const { within, same_argument: same } = after;
     const calls = matcher(after.calls, classes);

@@ -1,5 +1,5 @@
 /**
- * `mcp.server.history_rules`: rules that restrict allowed calls by earlier calls of the same user, grant or client.
+ * `mcp.server.history_rules`: rules that restrict allowed calls by earlier calls of the same user, grant, client or agent run.
  *
  * A call is a message that names a tool, prompt or resource. Its criteria are those of policies. A rule never allows a
  * call that policy denies.
@@ -16,8 +16,8 @@ import { choice, count, duration, flag, text } from "../../settings/types/scalar
 import { errorAt, quote, type Report, type ValuePath } from "../../settings/problem.ts";
 import { parseDuration } from "../../settings/values.ts";
 
-/** Known to the gateway itself: no caller can choose another. Later: `run`. */
-export const HISTORY_KEYS = ["user", "grant", "client"] as const;
+/** Known to the gateway itself: no caller can choose another. */
+export const HISTORY_KEYS = ["user", "grant", "client", "run"] as const;
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
@@ -46,7 +46,7 @@ export const historyRuleShape = {
     required: true,
   }),
   per: choice(HISTORY_KEYS, {
-    doc: "Whose earlier calls count. Only `user` outlasts a new client registration or sign-in.",
+    doc: "Whose earlier calls count. Only `user` outlasts client registrations and sign-ins. `run`: a rule for agent runs only.",
     default: "user",
   }),
   after: block(

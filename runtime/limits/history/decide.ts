@@ -61,14 +61,14 @@ export async function checkEarlier(
 }
 
 async function earlierDenial(
-  { rule, key }: Restriction,
+  restriction: Restriction,
   state: HistoryState,
   isToolCall: boolean,
 ): Promise<HistoryDenial | undefined> {
+  const { rule, key } = restriction;
   const { effect } = rule;
   if (effect.kind !== "after" && effect.kind !== "not_after") return undefined;
-  if (key === undefined)
-    return { rule, reason: effect.kind === "after" ? "history-argument-unknown" : "history-unknown" };
+  if (key === undefined) return { rule, reason: unknownOf(restriction) };
   const isMarked = await state.isMarked(key);
   if (isMarked === undefined) return { rule, reason: "history-unknown" };
   if (effect.kind === "after") return isMarked ? undefined : { rule, reason: "history-after" };
@@ -89,14 +89,15 @@ export async function countCall({ restrictions }: CallPlan, state: HistoryState)
   const shadow: HistoryDenial[] = [];
   const undos: (() => void)[] = [];
   const undo = (): void => {
-    for (const each of undos.splice(0)) each();
+    for (const run of undos.splice(0)) run();
   };
-  for (const { rule, key, amount } of restrictions) {
+  for (const each of restrictions) {
+    const { rule, key, amount } = each;
     const { kind } = rule.effect;
     if (kind !== "at_most" && kind !== "total") continue;
     const found = key === undefined ? undefined : await state.count(key, amount);
     if (found?.undo) undos.push(found.undo);
-    const reason = found === undefined ? unknownOf(kind) : LIMIT_REASONS[kind][found.counted];
+    const reason = found === undefined ? unknownOf(each) : LIMIT_REASONS[kind][found.counted];
     if (reason === undefined) continue;
     if (rule.isShadow) shadow.push({ rule, reason });
     else {
@@ -107,8 +108,8 @@ export async function countCall({ restrictions }: CallPlan, state: HistoryState)
   return { denial: undefined, shadow, undo };
 }
 
-const unknownOf = (kind: "at_most" | "total"): HistoryReason =>
-  kind === "total" ? "history-argument-unknown" : "history-unknown";
+const unknownOf = ({ isCallerKnown }: Restriction): HistoryReason =>
+  isCallerKnown ? "history-argument-unknown" : "history-unknown";
 
 const LIMIT_REASONS: Readonly<Record<"at_most" | "total", Readonly<Record<CountResult, HistoryReason | undefined>>>> = {
   at_most: { ok: undefined, over: "history-at-most", unknown: "history-unknown" },

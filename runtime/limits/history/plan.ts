@@ -17,6 +17,8 @@ export interface HistoryCaller {
   readonly user: string | undefined;
   readonly grant: string | undefined;
   readonly client: string | undefined;
+  /** Undefined: the call belongs to no agent run, so rules per run are not about it. "": unknown. */
+  readonly run: string | undefined;
 }
 
 /** State of one rule for one caller. */
@@ -33,6 +35,7 @@ export interface Restriction {
   readonly rule: HistoryRule;
   /** Undefined: the caller or the argument is unknown. */
   readonly key: HistoryKey | undefined;
+  readonly isCallerKnown: boolean;
   /** For `total`, in units of 10^-6; otherwise 1. */
   readonly amount: number;
 }
@@ -73,6 +76,7 @@ export function planCall(
   let outcomes: HistoryKey[] | undefined;
   for (const rule of rules) {
     const { effect } = rule;
+    if (rule.per === "run" && caller.run === undefined) continue;
     if (matchesCall(rule.calls, facts) !== FALSE) (restrictions ??= []).push(restrictionOf(route, rule, facts, caller));
     if (effect.kind === "not_after" && matchesCall(effect.calls, facts) !== FALSE) {
       const key = keyOf(route, rule, caller);
@@ -89,14 +93,24 @@ export function planCall(
 
 function restrictionOf(route: string, rule: HistoryRule, facts: Facts, caller: HistoryCaller): Restriction {
   const amount = rule.effect.kind === "total" ? amountOf(facts, rule.effect.argument) : 1;
-  return { rule, key: amount === undefined ? undefined : keyOf(route, rule, caller, facts), amount: amount ?? 0 };
+  return {
+    rule,
+    key: amount === undefined ? undefined : keyOf(route, rule, caller, facts),
+    isCallerKnown: idOf(rule, caller) !== undefined,
+    amount: amount ?? 0,
+  };
+}
+
+/** Without a grant or client the user's own count applies, which never permits more. */
+function idOf({ per }: HistoryRule, caller: HistoryCaller): string | undefined {
+  const id = caller[per] ?? caller.user;
+  return id === "" ? undefined : id;
 }
 
 /** @param facts for the argument that must be the same */
 function keyOf(route: string, rule: HistoryRule, caller: HistoryCaller, facts?: Facts): HistoryKey | undefined {
   const { name, per, effect } = rule;
-  // Without a grant or client the user's own count applies, which never permits more.
-  const id = caller[per] ?? caller.user;
+  const id = idOf(rule, caller);
   if (id === undefined) return undefined;
   const whose = caller[per] === undefined ? "user" : per;
   if (effect.kind !== "after") return { route, rule, text: JSON.stringify([route, name, effect.kind, whose, id]) };

@@ -40,7 +40,8 @@ export interface HistoryCheck {
 /** @returns undefined if no rule is about the request */
 export function planHistory({ prepared, facts, principal }: RequestContext): HistoryCheck | undefined {
   if (prepared.history === undefined || facts === undefined) return undefined;
-  const caller = { user: principal?.user.id, grant: principal?.grantId, client: principal?.clientId };
+  const { user, grantId, clientId } = principal ?? {};
+  const caller = { user: user?.id, grant: grantId, client: clientId, run: user?.actor?.run };
   const plan = planCall(prepared.history, facts, caller);
   return plan && { plan, shadow: [] };
 }

@@ -89,7 +89,8 @@ function* notesOf(
   if (allowWhyFalse.includes(ARGUMENT_UNKNOWN) && facts.mcp?.arguments === undefined)
     yield "no arguments were given (--arguments), so rules on arguments are unknown";
   if (route.history && (decision.allowed || decision.approval)) {
-    const plan = planCall(route.history, facts, { user: facts.user?.id, grant: undefined, client: undefined });
+    const { id, actor } = facts.user ?? {};
+    const plan = planCall(route.history, facts, { user: id, grant: undefined, client: undefined, run: actor?.run });
     for (const { rule } of plan?.restrictions ?? [])
       yield `history rule "${rule.name}"${rule.isShadow ? " (in shadow)" : ""} applies: ${rule.words}`;
   }

@@ -34,7 +34,8 @@ export async function explainWithHistory(
   const history = found.ok ? found.route.history : undefined;
   if (!history) return withLines(answer, options, ["the route has no history rules"], answer.answer);
   const lastMs = Date.parse(report.until);
-  const caller = { user: call.facts.user?.id, grant: undefined, client: undefined };
+  const { id, actor } = call.facts.user ?? {};
+  const caller = { user: id, grant: undefined, client: undefined, run: actor?.run };
   const { decision, denials } = await history.decide(Math.max(Date.now(), lastMs), call.facts, caller, call.decision);
   const lines = denials.map(
     ({ rule, reason }) =>

@@ -55,7 +55,7 @@ export class HeldCalls {
       }
       const { history, facts, decision } = open;
       const [grant, client] = check.caller.map((id) => (id === "" ? undefined : id));
-      const caller = { user: facts.user?.id, grant, client };
+      const caller = { user: facts.user?.id, grant, client, run: facts.user?.actor?.run };
       const answer = await history.decide(timeMs, facts, caller, decision);
       add(held, afterHistory(check, again, answer));
       // A call that waited for an approval and got none went no further.

@@ -4,11 +4,12 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { RateLimits } from "../../../runtime/limits/rate-limits.ts";
 import { StoreHistory } from "../../../runtime/limits/history/store-history.ts";
 import { createTaskOutcomes } from "../../../runtime/limits/history/task-outcomes.ts";
+import type { Authenticator } from "../../../runtime/identity/interfaces.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { snapshotFrom } from "../../support/config.ts";
-import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
+import { createTestAuthenticator, startPipeline, testPrincipal, type Pipeline } from "../../support/pipeline.ts";
 import { sendRaw } from "../../support/raw-client.ts";
 import { createBreakableStore, type BreakableStore } from "../../support/store.ts";
 import { startVictim, type Victim } from "../../support/victim.ts";
@@ -31,6 +32,8 @@ const RULES = `
   - { name: no-export, calls: { or: [{ mcp_tool: send }, { mcp_prompt: send }] }, not_after: { calls: { or: [{ mcp_tool: browse }, { mcp_resource: { starts_with: "web:" } }] }, within: 10m } }
   - { name: few, calls: { or: [{ mcp_tool: search }] }, per: client, at_most: { count: 3, within: 1m } }
   - { name: refunds, calls: { or: [{ mcp_tool: refund }] }, total: { argument: /amount, limit: "10.3", within: 1d } }
+  - { name: run-order, calls: { or: [{ mcp_tool: deploy }] }, per: run, after: { calls: { or: [{ mcp_tool: check }] }, within: 1h } }
+  - { name: run-few, calls: { or: [{ mcp_tool: notify }] }, per: run, at_most: { count: 1, within: 1h } }
   - { name: tried, shadow: true, calls: { or: [{ mcp_tool: review }] }, at_most: { count: 1, within: 1m } }
 `;
 
@@ -71,9 +74,31 @@ async function startReplica(yaml: string, clock: TestClock): Promise<Pipeline> {
   const limits = new RateLimits({ store, snapshots, clock, log, countProcesses: async () => 2 });
   const history = new StoreHistory({ counts: limits.shared, clock });
   const taskOutcomes = createTaskOutcomes({ store, history, clock, log });
-  const pipeline = await startPipeline(yaml, { limits, history, taskOutcomes });
+  const pipeline = await startPipeline(yaml, { limits, history, taskOutcomes, authenticator: withRuns(clock) });
   open.push(limits, history, { close: () => pipeline.close({ timeoutMs: 100 }) });
   return pipeline;
+}
+
+/** The tokens gwt_runa and gwt_runb belong to agent runs of alice, in the same grant. */
+function withRuns(clock: TestClock): Authenticator {
+  const real = createTestAuthenticator(clock);
+  const expiresAt = Math.floor(clock.now() / 1000) + 86_400;
+  const { user } = testPrincipal("alice", expiresAt);
+  const bearer: Authenticator["bearer"] = (token, ...rest) => {
+    const run = /^gwt_(run[ab])$/.exec(token)?.[1];
+    if (run === undefined) return real.bearer(token, ...rest);
+    const actor = {
+      id: "workload:pods/a",
+      run,
+      claims: {},
+      assertedBy: { name: "pods", issuer: "https://pods.example", origin: "https://mcp.example" },
+    };
+    return {
+      ok: true,
+      principal: testPrincipal("alice", expiresAt, { kind: "grant", grantId: "g", user: { ...user, actor } }),
+    };
+  };
+  return { ...real, bearer };
 }
 
 const advance = (ms: number): void => {
@@ -232,6 +257,22 @@ describe("limits", () => {
       expect(await post(JSON.parse(text) as object)).toMatchObject(denied("history-total"));
     }
   });
+});
+
+test("a rule per run counts the calls of one agent run, and is not about calls without a run", async () => {
+  for (const tool of ["check", "check", "notify", "notify", "deploy"])
+    expect((await call(tool)).body.error, tool).toBeUndefined();
+  expect(await call("deploy", {}, 1, "runa")).toMatchObject(denied("history-after"));
+  await call("check", {}, 0, "runa");
+  expect((await call("deploy", {}, 1, "runa")).body.error).toBeUndefined();
+  expect(await call("deploy", {}, 1, "runb")).toMatchObject(denied("history-after"));
+  for (const run of ["runa", "runb"]) expect((await call("notify", {}, 0, run)).body.error, run).toBeUndefined();
+  for (const run of ["runa", "runb"])
+    expect(await call("notify", {}, 1, run), run).toMatchObject(denied("history-at-most"));
+  expect((await call("notify")).body.error).toBeUndefined();
+  breakable.broken = true;
+  expect(await call("deploy", {}, 0, "runb")).toMatchObject(denied("history-unknown"));
+  expect((await call("deploy")).body.error).toBeUndefined();
 });
 
 test("without the store nothing is known: calls of all rules are denied, others pass", async () => {

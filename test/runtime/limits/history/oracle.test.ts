@@ -19,6 +19,7 @@ interface Call {
   readonly timeMs: number;
   readonly user: string;
   readonly client: string;
+  readonly run: string | undefined;
   readonly tool: string;
   readonly doc: string | undefined;
   readonly amount: number | undefined;
@@ -36,13 +37,14 @@ function randomOf(seed: number): (below: number) => number {
 }
 
 const TOOLS = ["read", "send", "pay"] as const;
+const KEYS = ["user", "client", "run"] as const;
 
 function randomRules(random: (below: number) => number): readonly HistoryRuleDoc[] {
   const tool = (): string => TOOLS[random(TOOLS.length)] ?? "read";
   const calls = (name: string) => ({ or: [{ mcp_tool: { is: name } }] });
   return Array.from({ length: 1 + random(3) }, (_, index): HistoryRuleDoc => {
     const within = `${1 + random(4)}s`;
-    const base = { name: `r${index}`, calls: calls(tool()), per: random(2) === 0 ? "user" : "client" } as const;
+    const base = { name: `r${index}`, calls: calls(tool()), per: KEYS[random(KEYS.length)] ?? "user" } as const;
     switch (random(4)) {
       case 0:
         return {
@@ -67,6 +69,7 @@ function randomTrace(random: (below: number) => number): readonly Call[] {
       timeMs,
       user: `u${random(2)}`,
       client: `c${random(2)}`,
+      run: random(3) === 0 ? undefined : `r${random(2)}`,
       tool: TOOLS[random(TOOLS.length)] ?? "read",
       doc: random(6) === 0 ? undefined : `d${random(2)}`,
       amount: random(8) === 0 ? undefined : random(4),
@@ -82,7 +85,8 @@ const names = (doc: HistoryRuleDoc["calls"]): string =>
 /** The reason of a denial by one rule, from the trace alone. */
 function referenceDenial(rule: HistoryRuleDoc, before: readonly Call[], call: Call): string | undefined {
   if (names(rule.calls) !== call.tool) return undefined;
-  const per = rule.per === "client" ? "client" : "user";
+  const per = KEYS.find((key) => key === rule.per) ?? "user";
+  if (call[per] === undefined) return undefined;
   const mine = before.filter((each) => each[per] === call[per] && each.permitted === true);
   const isWithin = (each: Call, withinMs: number): boolean => call.timeMs - each.timeMs <= withinMs;
   if (rule.after) {
@@ -128,7 +132,7 @@ test("10,000 random traces get the same verdicts as from a rescan of the whole t
     const rules = compileHistoryRules(docs) ?? [];
     const state = new MemoryHistory();
     for (const [index, call] of calls.entries()) {
-      const { tool, doc, amount, user, client } = call;
+      const { tool, doc, amount, user, client, run } = call;
       const given = {
         ...(doc !== undefined && { doc }),
         // In tenths: sums of doubles would not be exact.
@@ -139,7 +143,7 @@ test("10,000 random traces get the same verdicts as from a rescan of the whole t
         mcp: { method: "tools/call", tool, arguments: argumentsOf(given) },
       };
       state.nowMs = call.timeMs;
-      const plan = planCall({ key: "o/r", rules }, facts, { user, client, grant: undefined });
+      const plan = planCall({ key: "o/r", rules }, facts, { user, client, run, grant: undefined });
       const denied = plan && (await verdict(plan, state));
       call.permitted = denied === undefined;
       if (plan && call.permitted && call.succeeds) await markOutcomes(plan.outcomes, state);
@@ -182,7 +186,12 @@ test("a limit above the exact ones is never exceeded within its window, and a ca
       http: { method: "POST", path: "/", host: "h", ip: "" },
       mcp: { method: "tools/call", tool: "read" },
     };
-    const plan = planCall({ key: "o/r", rules: rules ?? [] }, facts, { user: "u", client: "c", grant: "g" });
+    const plan = planCall({ key: "o/r", rules: rules ?? [] }, facts, {
+      user: "u",
+      client: "c",
+      grant: "g",
+      run: undefined,
+    });
     if (plan === undefined) throw new Error("no rule applies");
     const isDenied = (await verdict(plan, state)) !== undefined;
     const within = (ms: number): number => permitted.filter((each) => timeMs - each <= ms).length;

@@ -46,6 +46,8 @@ interface Recorded {
   readonly tool: string;
   readonly given?: object;
   readonly user?: string;
+  /** Agent run. */
+  readonly by?: string;
   /** Undefined: the outcome was not recorded. */
   readonly succeeded?: boolean;
 }
@@ -56,10 +58,17 @@ const START = Date.now() - 3_600_000 / 2;
 function linesOf(calls: readonly Recorded[]): string {
   const writer = createReplayWriter({ key: KEY, asksForCertificates: false });
   return calls
-    .map(({ minute, tool, given = {}, user = "alice", succeeded }, index) => {
+    .map(({ minute, tool, given = {}, user = "alice", by, succeeded }, index) => {
       const text = JSON.stringify(given);
       const facts: Facts = {
-        user: { id: user, email: `${user}@example.com`, name: "", groups: [], claims: {} },
+        user: {
+          id: user,
+          email: `${user}@example.com`,
+          name: "",
+          groups: [],
+          claims: {},
+          ...(by !== undefined && { actor: { id: "workload:pods/a", run: by, claims: {} } }),
+        },
         http: { method: "POST", path: "/", host: "mcp.example", ip: "127.0.0.1" },
         mcp: { method: "tools/call", tool, arguments: readArguments(() => text) },
       };
@@ -93,7 +102,7 @@ async function filesOf(rules: readonly string[], calls: readonly Recorded[]) {
     JSON.parse(
       (await replayCommand({ config, records: [records], key: "env:KEY", json: true }, { env })).text,
     ) as Record<string, unknown>;
-  const explain = (tool: string, given: object) =>
+  const explain = (tool: string, given: object, actor?: string) =>
     explainWithHistory(
       [{ file: config, text: yamlOf(rules), boot: true }],
       {
@@ -104,6 +113,7 @@ async function filesOf(rules: readonly string[], calls: readonly Recorded[]) {
         method: "POST",
         path: "/",
         tool,
+        ...(actor !== undefined && { actor }),
         arguments: JSON.stringify(given),
         history: [records],
         key: "env:KEY",
@@ -153,6 +163,31 @@ test("replay guesses neither an outcome that was not recorded nor an amount that
     ],
   );
   expect(await run()).toMatchObject({ counts: { same: 1, loses: 1, undecidable: 2 } });
+});
+
+test("a rule per run decides recorded calls of runs, and is undecidable for a run that is unknown", async () => {
+  const perRun = [REVIEWED, REFUNDS].map((rule) => rule.replace(", calls:", ", per: run, calls:"));
+  const { run, explain } = await filesOf(perRun, [
+    { minute: 1, tool: "review", given: { document: "d1" }, by: "r1", succeeded: true },
+    { minute: 2, tool: "publish", given: { document: "d1" }, by: "r1" },
+    { minute: 3, tool: "publish", given: { document: "d1" }, by: "r2" },
+    { minute: 4, tool: "publish", given: { document: "d1" } },
+    { minute: 5, tool: "refund", given: { amount: 9 }, by: "r1" },
+    { minute: 6, tool: "refund", given: { amount: 9 }, by: "r2" },
+    { minute: 7, tool: "refund", given: { amount: 9 }, by: "r2" },
+  ]);
+  expect(await run()).toMatchObject({ counts: { same: 5, loses: 2, undecidable: 0 } });
+  const direct = await explain("publish", { document: "d1" });
+  expect([direct.answer, direct.text.includes("applies")]).toEqual(["allowed", false]);
+  for (const [tool, given] of [
+    ["publish", { document: "d1" }],
+    ["refund", { amount: 1 }],
+  ] as const) {
+    const unknown = await explain(tool, given, "workload:pods/a");
+    expect(unknown.text, tool).toContain("in the same agent run");
+    expect(unknown.text, tool).toContain("cannot be decided");
+    expect(unknown.answer, tool).toBe("denied");
+  }
 });
 
 test("explain --history decides after the recorded calls, and explains without them which rules apply", async () => {
