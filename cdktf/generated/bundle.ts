@@ -8649,7 +8649,7 @@ export interface BundleRouteMcpServerHistoryRules {
   */
   readonly calls: string;
   /**
-  * Whose earlier calls count. Only `user` outlasts client registrations and sign-ins. `run`: a rule for agent runs only. One of `user`, `grant`, `client`, `run`. Default: `user`.
+  * Whose earlier calls count; only `user` outlasts client registrations and sign-ins. With `run`, the rule is for agent runs only. One of `user`, `grant`, `client`, `run`. Default: `user`.
   *
   */
   readonly per?: string;

@@ -1180,8 +1180,8 @@ export interface HistoryRule {
   /** Calls that the rule restricts: criteria on tools, arguments, prompts, resources and methods. */
   readonly calls: ActionDoc;
   /**
-   * Whose earlier calls count. Only `user` outlasts client registrations and sign-ins. `run`: a rule for agent runs
-   * only.
+   * Whose earlier calls count; only `user` outlasts client registrations and sign-ins. With `run`, the rule is for
+   * agent runs only.
    * @default user
    */
   readonly per?: "user" | "grant" | "client" | "run";

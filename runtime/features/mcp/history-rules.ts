@@ -46,7 +46,7 @@ export const historyRuleShape = {
     required: true,
   }),
   per: choice(HISTORY_KEYS, {
-    doc: "Whose earlier calls count. Only `user` outlasts client registrations and sign-ins. `run`: a rule for agent runs only.",
+    doc: "Whose earlier calls count; only `user` outlasts client registrations and sign-ins. With `run`, the rule is for agent runs only.",
     default: "user",
   }),
   after: block(

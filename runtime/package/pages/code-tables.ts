@@ -1,6 +1,7 @@
 /** Error codes outside of http/codes.ts: cause and fix of each. */
 import type { RefusalReason } from "../../mcp/refusals.ts";
 import type { OAuthErrorCode } from "../../oauth/server/answer.ts";
+import { HISTORY_REASONS, type HistoryReason } from "../../policy/words/history-reasons.ts";
 
 /** Fixes for rejected messages; status and text are in mcp/refusals.ts. */
 export const MCP_REMEDIES: Readonly<Record<RefusalReason, string>> = {
@@ -26,6 +27,17 @@ export const MCP_REMEDIES: Readonly<Record<RefusalReason, string>> = {
     "Call again: the state belongs to another user, client or route, or `shared_secret` changed",
   "mcp-header-mismatch": "Check the proxy in front of the gateway, or the client",
   "http-path-ambiguous": "Send the path without needless encoding",
+};
+
+/** Fixes for denials by history rules. */
+const HISTORY_REMEDIES: Readonly<Record<HistoryReason, string>> = {
+  "history-after": "Make the earlier call first, with the same value of `same_argument`",
+  "history-not-after": "None: the window has to end; or set `unless_approved`",
+  "history-at-most": "None: the window has to end; or raise `count`",
+  "history-total": "Use a lower amount, or wait for the end of the window; or raise `limit`",
+  "history-argument-unknown":
+    "Fix the call: send the argument once, `total` as a number from 0 with at most 6 decimals",
+  "history-unknown": "Check the store with `/readyz`",
 };
 
 /** Denials and lost sessions: `data.reason` of JSON-RPC errors, in addition to the table above. */
@@ -60,6 +72,15 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, ca
     "`on_unlisted: deny`, and no list has shown this item since the lock exists",
     "Let the client list them and repeat the call",
   ],
+  ...Object.entries(HISTORY_REASONS).map(
+    ([reason, cause]) =>
+      [
+        reason,
+        "200 to a tool call, else 403; −31403",
+        `A rule of \`history_rules\`, named in the message: ${cause}`,
+        HISTORY_REMEDIES[reason as HistoryReason],
+      ] as const,
+  ),
   [
     "insufficient-scope",
     "403; −31403",
