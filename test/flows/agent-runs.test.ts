@@ -100,7 +100,9 @@ routes:
     pass_identity_headers: true
     mcp:
       server:
-        history_rules: [{ name: once, per: run, calls: { or: [{ mcp_tool: any }] }, at_most: { count: 1, within: 1h } }]
+        history_rules:
+          - { name: once, per: run, calls: { or: [{ mcp_tool: any }] }, at_most: { count: 1, within: 1h } }
+          - { name: order, per: run, calls: { or: [{ mcp_tool: next }] }, after: { calls: { or: [{ mcp_tool: any }] }, within: 1h } }
     policy: { allow: { and: [authenticated_user: true] } }
   - name: closed
     from: "{origin}"

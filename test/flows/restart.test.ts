@@ -53,6 +53,15 @@ async function startHoldingUpstream() {
   };
 }
 
+const calls = (...tools: readonly string[]) => ({ or: [{ mcp_tool: { in: tools } }] });
+/** About the call under way at the kill: it was permitted, and its outcome is unknown. */
+const HISTORY_RULES = [
+  { name: "order", calls: calls("publish"), after: { calls: calls("delete_two"), within: "1h" } },
+  { name: "leak", calls: calls("send"), not_after: { calls: calls("delete_two"), within: "1h" } },
+  { name: "once", calls: calls("delete_two", "count"), at_most: { count: 1, within: "1h" } },
+  { name: "sum", calls: calls("delete_two", "pay"), total: { argument: "/id", limit: "3", within: "1h" } },
+];
+
 async function survives(storageUrl: string, directory: string): Promise<void> {
   const port = await freePort();
   const origin = `http://localhost:${port}`;
@@ -84,7 +93,7 @@ async function survives(storageUrl: string, directory: string): Promise<void> {
         from: origin,
         prefix: "/tools",
         to: upstream.origin,
-        mcp: { server: {} },
+        mcp: { server: { history_rules: HISTORY_RULES } },
         policy: [
           { allow: { and: [{ authenticated_user: true }] } },
           { approve: { and: [{ mcp_tool: { starts_with: "delete_" } }] } },
@@ -137,12 +146,22 @@ async function survives(storageUrl: string, directory: string): Promise<void> {
   expect(["call under way", await failed]).toEqual(["call under way", "cut off"]);
   await startGatewayProcess(config, onTestFinished);
 
+  const reasonOf = async (name: string, id: number): Promise<unknown> => {
+    const { error } = (await post("tools/call", { name, arguments: { id } })).json() as {
+      error?: { data: { reason: unknown } };
+    };
+    return error?.data.reason;
+  };
+  expect(await reasonOf("publish", 1)).toBe("history-after");
+  expect(await reasonOf("send", 1)).toBe("history-not-after");
+  expect(await reasonOf("count", 1)).toBe("history-at-most");
+  expect([await reasonOf("pay", 2), await reasonOf("pay", 1)]).toEqual(["history-total", undefined]);
   const call = await post("tools/list", {});
   expect(["grant", call.status]).toEqual(["grant", 200]);
   expect((await post("tools/call", later)).json()["result"]).toBeDefined();
   // The outcome of the call is unknown: it is not repeated, but needs a new approval.
   expect((await askedPage(cutOff)).text).toContain("The same call was approved before.");
-  expect(upstream.called).toEqual(["delete_two", "delete_one"]);
+  expect(upstream.called).toEqual(["delete_two", "pay", "delete_one"]);
   const page = await client.oauth.browser.open(`${pages}/.gateway/user`);
   expect(["session", page.status]).toEqual(["session", 200]);
   for (const each of [client, secret]) {
@@ -169,7 +188,7 @@ async function temporaryDirectory(): Promise<string> {
 }
 
 test(
-  "killing and restarting the proxy on SQLite loses no session, client, grant, consent or approval, and makes no call twice",
+  "killing and restarting the proxy on SQLite loses no session, client, grant, consent, approval or state of history rules, and makes no call twice",
   async () => {
     const directory = await temporaryDirectory();
     await survives(`sqlite:${join(directory, "gateway.db")}`, directory);
@@ -179,7 +198,7 @@ test(
 
 const postgres = findPostgres();
 test.skipIf("missing" in postgres)(
-  "killing and restarting the proxy on PostgreSQL loses no session, client, grant, consent or approval, and makes no call twice",
+  "killing and restarting the proxy on PostgreSQL loses no session, client, grant, consent, approval or state of history rules, and makes no call twice",
   async () => {
     if ("missing" in postgres) return;
     const server = await startPostgres(postgres.bin);

@@ -146,7 +146,9 @@ class OutcomeReader implements StreamReceiver {
     const outcome = message && readCallOutcome(bytes, message);
     if (outcome === undefined) return false;
     this.#mode = "plain";
-    if (this.#context.outcome) this.#context.outcome.hasSucceeded = outcome.kind === "success";
+    // Of a task, the outcome is still unknown.
+    if (this.#context.outcome && outcome.kind !== "task")
+      this.#context.outcome.hasSucceeded = outcome.kind === "success";
     const stored = this.#store(outcome);
     if (stored === undefined) return true;
     this.#held = [];
