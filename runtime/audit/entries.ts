@@ -25,6 +25,8 @@ const LINE_END = 0x0a;
 const BLAMED = [undefined, "gateway", "upstream", "client"] as const;
 const HAS_FAILURE = 4;
 const HAS_LISTS = 8;
+const SUCCEEDED = 16;
+const NOT_SUCCEEDED = 32;
 /** Kind, flags, status, three numbers, two more for lists, lengths of the texts. */
 const FIXED_BYTES = 50;
 
@@ -43,9 +45,10 @@ export function outcomeBytes({ requestId, failure }: OutcomeInput): number {
 
 /** @param view of the same bytes @returns start of the next entry */
 export function putOutcome(bytes: Buffer, view: DataView, offset: number, outcome: OutcomeInput): number {
-  const { requestId, failure, lists } = outcome;
+  const { requestId, failure, lists, hasSucceeded } = outcome;
   view.setUint8(offset, OUTCOME);
-  const flags = (failure === undefined ? 0 : HAS_FAILURE) | (lists === undefined ? 0 : HAS_LISTS);
+  const success = hasSucceeded === undefined ? 0 : hasSucceeded ? SUCCEEDED : NOT_SUCCEEDED;
+  const flags = (failure === undefined ? 0 : HAS_FAILURE) | (lists === undefined ? 0 : HAS_LISTS) | success;
   view.setUint8(offset + 1, BLAMED.indexOf(outcome.failedBy) | flags);
   view.setUint16(offset + 2, outcome.status);
   view.setFloat64(offset + 4, outcome.timeMs);
@@ -111,6 +114,7 @@ function takeOutcome(bytes: Buffer, view: DataView, offset: number, taker: Entry
     status: view.getUint16(offset + 2),
     failedBy: BLAMED[flags & 3],
     failure,
+    hasSucceeded: flags & SUCCEEDED ? true : flags & NOT_SUCCEEDED ? false : undefined,
     durationMs: view.getFloat64(offset + 20),
     lists,
   });

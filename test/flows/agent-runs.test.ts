@@ -274,6 +274,11 @@ describe("an agent run", () => {
     // A new token belongs to the same run.
     const again = await call(tokenOf(await exchange("pod-live", { resource: `${origin}/echo` })), "any", "echo");
     expect(again.text).toContain("history-at-most");
+    const next = await call(tokenOf(await exchange("pod-live", { resource: `${origin}/echo` })), "next", "echo");
+    expect(next.text).not.toContain("history-after");
+    await world.gateway.runtime.flushRecords();
+    const outcomes = (await world.gateway.records()).filter((each) => each["succeeded"] !== undefined);
+    expect(outcomes).toMatchObject([{ message: "request outcome", status: 200, succeeded: true }]);
     const token = tokenOf(await exchange("pod-live", { resource: `${origin}/live` }));
     const stream = await openAnswer(world.gateway.port, `${origin}/live`, { authorization: `Bearer ${token}` });
     expect(stream.status).toBe(200);

@@ -13,9 +13,12 @@ import { signInClient } from "../support/oauth-client.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 import { ODD_ID, startTaskServer, type TaskServer } from "../support/task-server.ts";
 
+const HISTORY_RULES =
+  "[{ name: built, calls: { or: [{ mcp_tool: publish }] }, after: { calls: { or: [{ mcp_tool: build }] }, within: 1h } }]";
+
 const routes = (origin: string, denied = "publish"): string => `
 routes:
-  - { name: v1, from: "{origin}", prefix: /v1, to: "${origin}", mcp: { server: { path: /v1 } }, policy: &policy [{ allow: { and: [{ domain: { is: example.com } }] }, deny: { and: [{ mcp_tool: { is: ${denied} } }] } }] }
+  - { name: v1, from: "{origin}", prefix: /v1, to: "${origin}", mcp: { server: { path: /v1, history_rules: ${HISTORY_RULES} } }, policy: &policy [{ allow: { and: [{ domain: { is: example.com } }] }, deny: { and: [{ mcp_tool: { is: ${denied} } }] } }] }
   - { name: again, from: "{origin}", prefix: /again, to: "${origin}", mcp: { server: { path: /v1 } }, policy: *policy }
   - { name: v2, from: "{origin}", prefix: /v2, to: "${origin}", mcp: { server: { path: /v2 } }, policy: *policy }
 `;
@@ -33,7 +36,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "gateway-tasks-"));
   world = await startSignInGateway({
     yaml: routes(server.origin),
-    boot: { storage_url: `sqlite:${directory}/gateway.db` },
+    boot: { audit: true, storage_url: `sqlite:${directory}/gateway.db` },
   });
   const signIn = async (resource: string, user: string): Promise<string> =>
     (await signInClient({ resource, user: `${user}@example.com` })).tokens.access_token;
@@ -106,7 +109,17 @@ describe("2025-11-25, with the SDK's server and clients", () => {
       message: expect.stringContaining("terminal") as unknown,
     });
     await alice.close();
+    await world.gateway.runtime.flushRecords();
     const records = await world.gateway.records();
+    const outcomes = (method: string): readonly unknown[] => {
+      const ids = records.filter((each) => each["mcp-method"] === method && each["allow"] === true);
+      return ids.map(({ "request-id": id }) => {
+        const outcome = records.find((each) => each["message"] === "request outcome" && each["request-id"] === id);
+        return outcome && (outcome["succeeded"] ?? "unknown");
+      });
+    };
+    expect([...new Set(outcomes("tools/call"))]).toEqual(["unknown"]);
+    expect([...new Set(outcomes("tasks/result"))]).toEqual([true]);
     expect(records.filter((each) => String(each["allow-why-false"]).includes("mcp-task-unknown"))).toHaveLength(45);
   });
 

@@ -17,7 +17,8 @@ const plain: OutcomeInput = {
 const outcomes: readonly OutcomeInput[] = [
   plain,
   { ...plain, status: 0, failedBy: "client", lists: { hidden: 2 ** 33, shown: 0 } },
-  { ...plain, status: 502, failedBy: "upstream", failure: "unreachable" },
+  { ...plain, status: 502, failedBy: "upstream", failure: "unreachable", hasSucceeded: false },
+  { ...plain, hasSucceeded: true, lists: { hidden: 0, shown: 1 } },
   { ...plain, status: 503, failedBy: "gateway", failure: "overloaded", lists: { hidden: 1, shown: 2 } },
 ];
 
