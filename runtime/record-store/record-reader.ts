@@ -28,6 +28,8 @@ export interface KeptRecord {
     readonly durationMs: number;
     readonly failedBy?: string;
     readonly failure?: string;
+    /** See `OutcomeInput.hasSucceeded`. */
+    readonly succeeded?: boolean;
     readonly listHidden?: number;
     readonly listShown?: number;
   };

@@ -78,13 +78,14 @@ export function readRecords(
 /** @returns undefined unless it is the outcome of a request */
 function resultOf(value: Fields): NonNullable<KeptRecord["result"]> | undefined {
   const { status, "duration-ms": durationMs, "failed-by": failedBy, failure } = value;
-  const { "list-hidden": listHidden, "list-shown": listShown } = value;
+  const { "list-hidden": listHidden, "list-shown": listShown, succeeded } = value;
   if (typeof status !== "number" || typeof durationMs !== "number") return undefined;
   return {
     status,
     durationMs,
     ...(typeof failedBy === "string" && { failedBy }),
     ...(typeof failure === "string" && { failure }),
+    ...(typeof succeeded === "boolean" && { succeeded }),
     ...(typeof listHidden === "number" && { listHidden }),
     ...(typeof listShown === "number" && { listShown }),
   };

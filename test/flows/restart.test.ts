@@ -54,7 +54,7 @@ async function startHoldingUpstream() {
 }
 
 const calls = (...tools: readonly string[]) => ({ or: [{ mcp_tool: { in: tools } }] });
-/** About the call under way at the kill: it was permitted, and its outcome is unknown. */
+/** About the call in flight at the kill: it was permitted, and its outcome is unknown. */
 const HISTORY_RULES = [
   { name: "order", calls: calls("publish"), after: { calls: calls("delete_two"), within: "1h" } },
   { name: "leak", calls: calls("send"), not_after: { calls: calls("delete_two"), within: "1h" } },

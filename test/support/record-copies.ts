@@ -84,6 +84,7 @@ export function endOf(id: string, status: number): RecordCopy {
       "request-id": id,
       status,
       "duration-ms": 1.5,
+      succeeded: true,
       "list-hidden": 2,
       "list-shown": 3,
     },

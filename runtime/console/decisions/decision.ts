@@ -104,7 +104,7 @@ function factsOf(record: KeptRecord, seesUsers: boolean): DecisionParts["facts"]
   const { timeMs, userId, email, route, clientId, result } = record;
   const plain = (name: string): string => showUntrusted(textOf(record, name) ?? "");
   const who = showUntrusted(email || userId || "");
-  const { status, durationMs, failedBy, failure, listHidden, listShown } = result ?? {};
+  const { status, durationMs, failedBy, failure, succeeded, listHidden, listShown } = result ?? {};
   return [
     ["Time", consoleTime(timeMs)],
     ["User", userId !== undefined && seesUsers ? html`<a href="${addressOfId("people", userId)}">${who}</a>` : who],
@@ -121,6 +121,7 @@ function factsOf(record: KeptRecord, seesUsers: boolean): DecisionParts["facts"]
     ["Status", status === 0 ? "no response" : status],
     ["Duration", durationMs !== undefined && consoleDuration(durationMs)],
     ["Failure", failure === undefined ? undefined : `${showUntrusted(failure)} (${failedBy ?? "unknown origin"})`],
+    ["Call succeeded", succeeded === undefined ? undefined : succeeded ? "yes" : "no"],
     ["List", listHidden === undefined ? undefined : `${listShown ?? 0} shown, ${listHidden} hidden`],
     ["Request ID", html`<code>${plain("request-id")}</code>`],
   ];
