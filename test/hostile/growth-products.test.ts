@@ -32,6 +32,8 @@ import { createHealthChecks } from "../../runtime/upstreams/health/health-checks
 import type { Transport } from "../../runtime/upstreams/transport-types.ts";
 import { anonymous } from "../support/facts.ts";
 import { ingress, service } from "../support/kube-manifests.ts";
+import { HostRoutes } from "../../runtime/features/routing/apply-host-routes.ts";
+import { compileConditions } from "../../runtime/features/routing/conditions.ts";
 import { mayStall } from "../support/stall-limit.ts";
 import { unitsOf } from "../support/work.ts";
 
@@ -276,6 +278,23 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
       return () => {
         const connect = compileConnect({ key: "team/a", doc }, { resolve: String, open: String });
         return many((index) => compileUpstream(`https://h${index}`, "team", connect), 1000);
+      };
+    },
+  ],
+  [
+    "10,000 routes of one path with conditions, laid out and asked with a long query",
+    400,
+    () => {
+      const match = { kind: "prefix", prefix: "/a" };
+      const doc = (index: number) => ({ match_headers: { team: "a" }, match_query: { part: `p${index}` } });
+      const routes = many(
+        (index) => ({ key: `a/r${index}`, match, conditions: compileConditions(doc(index)) }),
+        10_000,
+      );
+      const request = { method: "GET", query: `?${"a&".repeat(4000)}part=p1`, header: () => "a" };
+      return () => {
+        const table = new HostRoutes(routes as unknown as CompiledRoute[], "https", ({ key }) => key);
+        expect(table.findRoute("/a/b", request)).toMatchObject({ ok: true, prepared: "a/r1" });
       };
     },
   ],

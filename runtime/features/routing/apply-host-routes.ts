@@ -11,7 +11,7 @@ import { isOwnPath } from "./own-paths.ts";
 import { PathNode } from "./apply-path-tree.ts";
 import { createAutomata, PatternPlaces } from "./apply-patterns.ts";
 import type { RoutedRoute } from "./compiled.ts";
-import { byConditions, type MatchedRequest, meets } from "./conditions.ts";
+import { type AskedRequest, askedOf, byConditions, type MatchedRequest, meets } from "./conditions.ts";
 
 export type NoRouteReason = "no-route" | "ambiguous-path" | "path-too-long";
 
@@ -36,8 +36,14 @@ export interface HostTable<P> {
 interface Slot<R, P> {
   readonly route: R;
   prepared: P | undefined;
-  /** The route of the same path that is tried after this one. */
-  next: Slot<R, P> | undefined;
+  /** All routes of its path, this one included, if several have it. */
+  all?: Alternatives<R, P>;
+}
+
+interface Alternatives<R, P> {
+  /** In the order in which they are tried, once a request has asked. */
+  readonly slots: Slot<R, P>[];
+  isSorted: boolean;
 }
 
 /** Kept over reloads: automata do not depend on routes. */
@@ -75,7 +81,7 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
         this.#waiting = undefined;
         return true;
       }
-      this.#add({ route: next.value, prepared: undefined, next: undefined });
+      this.#add({ route: next.value, prepared: undefined });
       left -= layOutCost(next.value);
     }
     return false;
@@ -151,21 +157,36 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
 
 /** The first route of a path whose conditions the request meets. */
 function choose<R extends RoutedRoute, P>(
-  first: Slot<R, P> | undefined,
+  slot: Slot<R, P> | undefined,
   request: MatchedRequest | undefined,
 ): Slot<R, P> | undefined {
-  let slot = first;
-  while (slot?.route.conditions !== undefined && !meets(slot.route.conditions, request)) slot = slot.next;
-  return slot;
+  if (slot === undefined || (slot.all === undefined && slot.route.conditions === undefined)) return slot;
+  const asked = request && askedOf(request);
+  if (slot.all === undefined) return takes(slot, asked) ? slot : undefined;
+  const { slots } = slot.all;
+  if (!slot.all.isSorted) {
+    slots.reverse().sort((a, b) => byConditions(a.route.conditions, b.route.conditions));
+    slot.all.isSorted = true;
+  }
+  return slots.find((each) => takes(each, asked));
 }
 
-/** Adds a route to those of its path. Of two with equal conditions, which validation rejects, the last one counts. */
+function takes<R extends RoutedRoute, P>({ route }: Slot<R, P>, request: AskedRequest | undefined): boolean {
+  return route.conditions === undefined || meets(route.conditions, request);
+}
+
+/**
+ * Adds a route to those of its path. Of two with equal conditions, which validation rejects, the last one counts.
+ *
+ * Sorted later and once: routes of one path can be as many as there are.
+ */
 function chain<R extends RoutedRoute, P>(first: Slot<R, P> | undefined, slot: Slot<R, P>): Slot<R, P> {
-  if (first === undefined || byConditions(slot.route.conditions, first.route.conditions) <= 0) {
-    slot.next = slot.route.conditions === undefined ? undefined : first;
+  if (first === undefined) return slot;
+  if (first.all === undefined && first.route.conditions === undefined && slot.route.conditions === undefined)
     return slot;
-  }
-  first.next = chain(first.next, slot);
+  first.all ??= { slots: [first], isSorted: false };
+  first.all.slots.push(slot);
+  first.all.isSorted = false;
   return first;
 }
 

@@ -43,6 +43,8 @@ export interface MatchConditions {
   /** Decoded name and value. */
   readonly query: readonly (readonly [name: string, value: string])[];
   readonly priority: number;
+  /** Methods, headers and query as text, for an order. */
+  readonly text: string;
 }
 
 /** Part of a route that routing uses. */

@@ -19,18 +19,61 @@ export interface MatchedRequest {
 
 type ConditionsDoc = Pick<RoutingDoc, "match_methods" | "match_headers" | "match_query" | "match_priority_order">;
 
+/** Reads each part of a request once, however many routes ask for it. */
+class AskedRequest {
+  readonly #request: MatchedRequest;
+  readonly #headers = new Map<string, string | undefined>();
+  #parameters: Map<string, string> | undefined;
+
+  constructor(request: MatchedRequest) {
+    this.#request = request;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  header(lowerName: string): string | undefined {
+    const known = this.#headers.get(lowerName);
+    if (known !== undefined || this.#headers.has(lowerName)) return known;
+    const value = this.#request.header(lowerName);
+    this.#headers.set(lowerName, value);
+    return value;
+  }
+
+  /** The first of repeated parameters counts. */
+  parameter(name: string): string | undefined {
+    if (this.#parameters === undefined) {
+      this.#parameters = new Map();
+      for (const [sent, value] of new URLSearchParams(this.#request.query))
+        if (!this.#parameters.has(sent)) this.#parameters.set(sent, value);
+    }
+    return this.#parameters.get(name);
+  }
+}
+
+export type { AskedRequest };
+
+const known = new WeakMap<MatchedRequest, AskedRequest>();
+
+export function askedOf(request: MatchedRequest): AskedRequest {
+  let asked = known.get(request);
+  if (!asked) known.set(request, (asked = new AskedRequest(request)));
+  return asked;
+}
+
 export function compileConditions(doc: Partial<ConditionsDoc>): MatchConditions | undefined {
   const { match_methods: methods, match_headers: headers, match_query: query } = doc;
   // Most routes, each of which is compared with others.
   if (methods === undefined && headers === undefined && query === undefined) return undefined;
-  const found: MatchConditions = {
+  const parts = {
     methods: new Set(methods),
-    headers: Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+    headers: Object.entries(headers ?? {}).map(([name, value]): [string, string] => [name.toLowerCase(), value]),
     query: Object.entries(query ?? {}),
-    priority: doc.match_priority_order ?? 0,
   };
-  const isEmpty = found.methods.size === 0 && found.headers.length === 0 && found.query.length === 0;
-  return isEmpty ? undefined : found;
+  if (parts.methods.size === 0 && parts.headers.length === 0 && parts.query.length === 0) return undefined;
+  const text = JSON.stringify([[...parts.methods], parts.headers, parts.query]);
+  return { ...parts, priority: doc.match_priority_order ?? 0, text };
 }
 
 /** Equal for conditions that match the same requests; "" without conditions. */
@@ -43,14 +86,12 @@ export function conditionsText(doc: Partial<ConditionsDoc>): string {
 }
 
 /** @param request undefined: only the address is known, so that no condition is met */
-export function meets({ methods, headers, query }: MatchConditions, request: MatchedRequest | undefined): boolean {
+export function meets({ methods, headers, query }: MatchConditions, request: AskedRequest | undefined): boolean {
   if (request === undefined) return false;
   if (methods.size > 0 && !methods.has(request.method)) return false;
   for (const [name, value] of headers) if (request.header(name) !== value) return false;
-  if (query.length === 0) return true;
-  const sent = new URLSearchParams(request.query);
-  // The first of repeated parameters counts.
-  return query.every(([name, value]) => sent.get(name) === value);
+  for (const [name, value] of query) if (request.parameter(name) !== value) return false;
+  return true;
 }
 
 /** A request that meets these conditions, for questions about a route; undefined without conditions. */
@@ -73,10 +114,6 @@ export function byConditions(a: MatchConditions | undefined, b: MatchConditions 
     b.headers.length - a.headers.length ||
     b.query.length - a.query.length ||
     b.priority - a.priority ||
-    (textOf(a) < textOf(b) ? -1 : 1)
+    (a.text === b.text ? 0 : a.text < b.text ? -1 : 1)
   );
-}
-
-function textOf({ methods, headers, query }: MatchConditions): string {
-  return JSON.stringify([[...methods], headers, query]);
 }
