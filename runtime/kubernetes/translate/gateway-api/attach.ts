@@ -1,5 +1,6 @@
 /** The parents of a route: to which listeners it attaches, and with which hosts. */
 import { canonicalPattern } from "../hosts/host-claims.ts";
+import { MOST_PAIRS, type TlsEntry } from "../hosts/tls.ts";
 import { type LoadBalancerAddress, namespaceOf } from "../objects.ts";
 import type { GatewaysReading, GatewayState, ListenerState } from "./listeners.ts";
 import {
@@ -31,11 +32,12 @@ export function attach(
   route: GatewayRoute,
   context: AttachContext,
 ): readonly RouteAttachment[] {
+  const patterns = new Map<string, string>();
   return (route.spec?.parentRefs ?? []).flatMap((ref) => {
     const { group = GATEWAY_GROUP, kind: parent = "Gateway", namespace = namespaceOf(route), name } = ref;
     const key = `${namespace}/${name}`;
     const gateway = group === GATEWAY_GROUP && parent === "Gateway" ? context.gateways.get(key) : undefined;
-    return gateway ? [attachTo(ref, key, gateway, kind, route, context)] : [];
+    return gateway ? [attachTo(ref, key, gateway, kind, route, { ...context, patterns })] : [];
   });
 }
 
@@ -45,7 +47,7 @@ function attachTo(
   { listeners }: GatewayState,
   kind: GatewayRouteKind,
   route: GatewayRoute,
-  context: AttachContext,
+  context: AttachContext & { readonly patterns: Patterns },
 ): RouteAttachment {
   const refuse = (reason: string, message: string): RouteAttachment => ({
     ref,
@@ -68,7 +70,7 @@ function attachTo(
   if (allowing.length === 0)
     return refuse("NotAllowedByListeners", `no listener allows ${kind} of namespace ${namespace}`);
   const found = allowing.flatMap((state) => {
-    const hosts = commonHosts(state.listener.hostname, route, context.addresses);
+    const hosts = commonHosts(state.listener.hostname, route, context);
     return hosts === undefined ? [] : [{ state, hosts }];
   });
   if (found.length === 0) return refuse("NoMatchingListenerHostname", "no listener has a host of this route");
@@ -86,7 +88,7 @@ function attachTo(
 function commonHosts(
   listener: string | undefined,
   { spec }: GatewayRoute,
-  addresses: readonly LoadBalancerAddress[],
+  { addresses, patterns }: AttachContext & { readonly patterns: Patterns },
 ): ReadonlyMap<string, string> | undefined {
   const names = (spec?.hostnames ?? []).filter((name) => name !== "");
   const found = new Map<string, string>();
@@ -96,7 +98,7 @@ function commonHosts(
     return found;
   }
   for (const [index, name] of names.entries()) {
-    const host = listener === undefined || listener === "" ? name : narrower(listener, name);
+    const host = listener === undefined || listener === "" ? name : narrower(listener, name, patterns);
     if (host !== undefined && !found.has(host)) found.set(host, `spec.hostnames[${index}]`);
   }
   return found.size === 0 ? undefined : found;
@@ -106,13 +108,38 @@ function hostOf({ ip, hostname = "" }: LoadBalancerAddress): string {
   return ip === undefined ? hostname : ip.includes(":") ? `[${ip}]` : ip;
 }
 
+/** Hosts as written → their canonical form, for one route: listeners × hosts are many. */
+type Patterns = Map<string, string>;
+
+function patternOf(host: string, patterns: Patterns): string {
+  let pattern = patterns.get(host);
+  if (pattern === undefined) patterns.set(host, (pattern = canonicalPattern(host)));
+  return pattern;
+}
+
 /** The one of two patterns that the other one covers. */
-function narrower(one: string, other: string): string | undefined {
-  const [a, b] = [canonicalPattern(one), canonicalPattern(other)];
+function narrower(one: string, other: string, patterns: Patterns): string | undefined {
+  const [a, b] = [patternOf(one, patterns), patternOf(other, patterns)];
   if (a === b || covers(b, a)) return a;
   return covers(a, b) ? b : undefined;
 }
 
 function covers(wide: string, host: string): boolean {
   return wide.startsWith("*.") && host.endsWith(wide.slice(1)) && host !== wide;
+}
+
+/** Certificates of the listeners, for the hosts that they bring. */
+export function tlsOf(attachments: readonly RouteAttachment[]): readonly TlsEntry[] {
+  const found = new Map<string, Map<string, string>>();
+  let left = MOST_PAIRS;
+  for (const { state, hosts } of attachments.flatMap(({ listeners }) => listeners))
+    for (const secret of state.certificates) {
+      if (left <= 0) break;
+      // Repeated ones count as well: they cost the same.
+      left -= hosts.size;
+      const ofSecret = found.get(secret) ?? new Map<string, string>();
+      found.set(secret, ofSecret);
+      for (const [host, path] of hosts) ofSecret.set(host, path);
+    }
+  return [...found].map(([secret, hosts]) => ({ secret, path: "spec.parentRefs", hosts }));
 }

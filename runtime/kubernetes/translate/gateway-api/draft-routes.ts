@@ -4,18 +4,18 @@ import { type DraftContext, type DraftRoute, emptyDraft, type IngressDraft, hasM
 import { type DraftProblem, ingressError } from "../ingress-problem.ts";
 import { keyOf, namespaceOf } from "../objects.ts";
 import { isRecord } from "../../../shared/is-record.ts";
+import { giveWay } from "../give-way.ts";
 import { withPolicy } from "../place.ts";
 import { routeName } from "../route-name.ts";
 import { fillSecrets } from "../secret-values.ts";
-import { MOST_PAIRS, type TlsEntry } from "../hosts/tls.ts";
-import type { RouteAttachment } from "./attach.ts";
+import { type RouteAttachment, tlsOf } from "./attach.ts";
 import type { BackendTlsReading } from "./backend-tls.ts";
 import { type BackendsReading, readBackends } from "./backends.ts";
 import { filterSettings, timeoutSettings } from "./filters.ts";
 import type { GatewaysReading } from "./listeners.ts";
 import { readMatches, type RouteMatch } from "./matches.ts";
 import type { Condition, GatewayRoute, RouteFilter, GatewayRouteKind, RouteRule } from "./objects.ts";
-import type { PolicySettings, RoutePolicies } from "./policies.ts";
+import { type PolicySettings, readSettings, type RoutePolicies } from "./policies.ts";
 import { answerSettings, upstreamSettings } from "./route-settings.ts";
 
 export interface RouteDraftContext extends DraftContext, Pick<GatewaysReading, "gateways" | "isGranted"> {
@@ -69,6 +69,7 @@ export async function draftRoute(
     problems: [],
     annotations: new Map(),
     policies: new Map(),
+    readings: new Map(),
     secrets: new Set(),
     routes: new Map(),
     services: new Set(),
@@ -105,6 +106,8 @@ interface DraftState {
   readonly problems: DraftProblem[];
   readonly annotations: Map<string, string>;
   readonly policies: Map<string, string>;
+  /** By the names of the policies. */
+  readonly readings: Map<string, PolicySettings>;
   readonly secrets: Set<string>;
   readonly routes: Map<string, DraftRoute>;
   readonly services: Set<string>;
@@ -120,9 +123,12 @@ async function draftRule(rule: RouteRule, path: string, hosts: readonly HostPlac
     if (rule[name]) report(ingressError({ path: `${path}.${name}` }, "is not served by this gateway"));
   const matches = readMatches(state.kind, rule, path, report);
   const filters = filtersOf(rule, path, report);
+  const readings = new Map<string, BackendsReading>();
   for (const gateway of new Set(hosts.map((each) => each.gateway))) {
     const policy = await policyFor(rule, gateway, state);
-    const backends = backendsOf(rule, path, policy, state);
+    const reached = `${policy.secureUpstream} ${policy.viaService}`;
+    const backends = readings.get(reached) ?? backendsOf(rule, path, policy, state);
+    readings.set(reached, backends);
     const places = hosts.filter((each) => each.gateway === gateway);
     for (const match of matches) {
       const doc = { ...match.conditions, ...answerOf(rule, path, match, filters, policy, backends, state) };
@@ -150,10 +156,15 @@ function filtersOf(
 }
 
 async function policyFor({ name }: RouteRule, gateway: string, state: DraftState): Promise<PolicySettings> {
-  const { context, namespace, kind, route } = state;
+  const { context, namespace, kind, route, readings } = state;
   const className = context.gateways.get(gateway)?.className ?? "";
-  const about = { route: `${kind} ${keyOf(route)}`, namespace, rule: name, gateway, className };
-  const reading = context.policies.settingsOf(about);
+  const levels = context.policies.levelsOf({ route: `${kind} ${keyOf(route)}`, rule: name, gateway, className });
+  // A route can have hundreds of pairs of a rule and a Gateway, most of which have the same policies.
+  const key = levels.map(keyOf).join();
+  const known = readings.get(key);
+  if (known) return known;
+  const reading = readSettings(levels, namespace);
+  readings.set(key, reading);
   const report = (problem: DraftProblem): number => state.problems.push(withPolicy(problem, reading.policies));
   for (const problem of reading.problems) report(problem);
   const missing = await fillSecrets(reading, { namespace, secrets: context.secrets, seal: context.seal });
@@ -163,6 +174,7 @@ async function policyFor({ name }: RouteRule, gateway: string, state: DraftState
   for (const [setting, annotation] of reading.places) state.annotations.set(setting, annotation);
   for (const [annotation, policy] of reading.policies) state.policies.set(annotation, policy);
   state.usesEndpoints ||= !reading.viaService;
+  await giveWay();
   return reading;
 }
 
@@ -274,22 +286,6 @@ function hostsOf(attachments: readonly RouteAttachment[], ownPort: number | unde
       }
     }
   return [...found.values()];
-}
-
-/** Certificates of the listeners, for the hosts that they bring. */
-function tlsOf(attachments: readonly RouteAttachment[]): readonly TlsEntry[] {
-  const found = new Map<string, Map<string, string>>();
-  let left = MOST_PAIRS;
-  for (const { state, hosts } of attachments.flatMap(({ listeners }) => listeners))
-    for (const secret of state.certificates) {
-      if (left <= 0) break;
-      // Repeated ones count as well: they cost the same.
-      left -= hosts.size;
-      const ofSecret = found.get(secret) ?? new Map<string, string>();
-      found.set(secret, ofSecret);
-      for (const [host, path] of hosts) ofSecret.set(host, path);
-    }
-  return [...found].map(([secret, hosts]) => ({ secret, path: "spec.parentRefs", hosts }));
 }
 
 function unique(problems: readonly DraftProblem[]): readonly DraftProblem[] {

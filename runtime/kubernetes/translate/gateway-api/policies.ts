@@ -28,8 +28,8 @@ import {
 } from "./objects.ts";
 
 export interface RoutePolicies {
-  /** Settings of one rule on one Gateway. The reading is new for each call, since Secrets are filled into it. */
-  settingsOf(about: PolicyQuestion): PolicySettings;
+  /** Policies for one rule on one Gateway, the widest first. */
+  levelsOf(about: PolicyQuestion): readonly GatewayRoutePolicy[];
   /** Policy ("namespace/name") → conditions for each of its targets. */
   readonly conditions: ReadonlyMap<string, readonly TargetCondition[]>;
   /** Name of a class whose `parametersRef` names no policy → reason. */
@@ -44,7 +44,6 @@ export interface TargetCondition {
 export interface PolicyQuestion {
   /** "HTTPRoute shop/web". */
   readonly route: string;
-  readonly namespace: string;
   readonly rule: string | undefined;
   /** "namespace/name". */
   readonly gateway: string;
@@ -84,15 +83,13 @@ export function readPolicies(objects: GatewayApiObjects, { classes, gateways }: 
   return {
     conditions,
     brokenClasses,
-    settingsOf({ route, namespace, rule, gateway, className }) {
-      const levels = [
+    levelsOf: ({ route, rule, gateway, className }) =>
+      [
         ofClasses.get(className),
         byTarget.get(`Gateway ${gateway} `),
         byTarget.get(`${route} `),
         rule === undefined ? undefined : byTarget.get(`${route} ${rule}`),
-      ].filter((policy) => policy !== undefined);
-      return readSettings(levels, namespace);
-    },
+      ].filter((policy) => policy !== undefined),
   };
 
   function stateOf({ group = "", kind = "", sectionName }: PolicyTarget, namespace: string, id: string): Condition {
@@ -132,8 +129,12 @@ function parametersOf(
   };
 }
 
-/** @param levels the widest first @param namespace of the route */
-function readSettings(levels: readonly GatewayRoutePolicy[], namespace: string): PolicySettings {
+/**
+ * The reading is new for each call, since Secrets are filled into it.
+ *
+ * @param levels the widest first @param namespace of the route
+ */
+export function readSettings(levels: readonly GatewayRoutePolicy[], namespace: string): PolicySettings {
   const annotations: Record<string, unknown> = {};
   const policies = new Map<string, string>();
   const problems: DraftProblem[] = [];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { NO_GATEWAY_API } from "../../../../runtime/kubernetes/translate/gateway-api/objects.ts";
 import { formatIngressProblem } from "../../../../runtime/kubernetes/translate/ingress-problem.ts";
 import { readManifests } from "../../../../runtime/kubernetes/translate/manifests.ts";
 import { translate, type Translation } from "../../../../runtime/kubernetes/translate/translate.ts";
@@ -124,5 +125,41 @@ describe("translate() with the Gateway API", () => {
 
     expect(sealed).toBe(64);
     expect(Object.keys(slices[0]?.settings?.host_certificates ?? {})).toHaveLength(16);
+  });
+
+  test("reads a policy once for the many Gateways and rules of one route", async () => {
+    const gateways = Array.from({ length: 32 }, (_, index) => {
+      const listeners = [{ name: "a", port: 2000 + index, protocol: "HTTP" }];
+      return route({ gatewayClassName: "gateway", listeners }, "Gateway").replace('"a"', `"g${index}"`);
+    });
+    const rules = Array.from({ length: 16 }, (_, index) => ({ matches: [{ path: { value: `/${index}` } }] }));
+    const refs = gateways.map((_, index) => ({ name: `g${index}` }));
+    const one = route({ parentRefs: refs, hostnames: ["h.example.com"], rules });
+    const policy = JSON.stringify({
+      apiVersion: "ingress.gateway.io/v1alpha1",
+      kind: "GatewayRoutePolicy",
+      metadata: { name: "p", namespace: "shop" },
+      spec: { targetRefs: [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", name: "a" }] },
+    });
+    const text = BASE + [...gateways, one, policy].join("\n---\n");
+    const { objects } = readManifests([{ file: "a.yaml", text }]);
+    let reads = 0;
+    const ownKeys = (settings: object): string[] => {
+      reads += 1;
+      return Object.keys(settings);
+    };
+    const settings = new Proxy({ allow_any_authenticated_user: true }, { ownKeys });
+    const [read] = objects.gatewayApi?.routePolicies ?? [];
+    const routePolicies = [{ ...read, metadata: { name: "p", namespace: "shop" }, spec: { ...read?.spec, settings } }];
+    const { slices } = await translate({
+      ...objects,
+      gatewayApi: { ...(objects.gatewayApi ?? NO_GATEWAY_API), routePolicies },
+    });
+
+    const routes = Object.values(slices[0]?.routes ?? {});
+    expect(routes).toHaveLength(512);
+    for (const each of routes) expect(each).toMatchObject({ allow_any_authenticated_user: true });
+    // The check of its shape reads it as well.
+    expect(reads).toBeLessThanOrEqual(2);
   });
 });
