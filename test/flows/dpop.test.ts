@@ -214,6 +214,13 @@ describe("required, with nonces", () => {
     const nonce = first.headers["dpop-nonce"] ?? "";
     expect(said(await callWith(strict.resource, token, { nonce }))).toBe("200");
     expect(said(await callWith(strict.resource, token, { nonce: "invented" }))).toBe("401 DPoP use_dpop_nonce");
+    // The same through a federated route, which has no such setting itself.
+    const { tokens } = await strict.signIn({
+      resource: strict.federatedResource,
+      tokenHeaders: async (url) => ({ dpop: await prove(url, { nonce }) }),
+    });
+    const federated = (proof: Proof): Promise<Answer> => callWith(strict.federatedResource, tokens.access_token, proof);
+    expect([said(await federated({})), said(await federated({ nonce }))]).toEqual(["401 DPoP use_dpop_nonce", "200"]);
   });
 
   test("tokens without a key are refused, directly and through a federated route", async () => {

@@ -1,4 +1,6 @@
 /** Steps of MCP server routes that read the token of a request, and the proof of its key (DPoP). */
+import type { CompiledRoute } from "../../config/compiled.ts";
+import { findRoute, type Snapshot } from "../../config/snapshot.ts";
 import type { Authenticator } from "../../identity/interfaces.ts";
 import type { AuthFailureReason, Principal } from "../../identity/principal.ts";
 import type { DecideDeps } from "../decide.ts";
@@ -38,10 +40,20 @@ function proofFailure(
   if (keyThumbprint === undefined) return "malformed";
   const { method, path } = exchange;
   const headers = exchange.headerValues("dpop");
-  const needsNonce = route.mcp?.kind === "server" && route.mcp.dpopNonce;
+  const needsNonce = wantsNonce(context.snapshot, route);
   const proof = proofs.check({ method, origin: route.origin, path, accessToken, headers, needsNonce });
   if (!proof.ok) return proof.reason === "nonce" ? "proof-nonce" : "proof-invalid";
   return proof.thumbprint === keyThumbprint ? undefined : "proof-invalid";
+}
+
+/** A federated route checks the proof for its members as well: the strictest one decides. */
+function wantsNonce(snapshot: Snapshot, { mcp }: CompiledRoute): boolean {
+  if (mcp?.kind !== "server") return false;
+  if (mcp.dpopNonce || mcp.members === undefined) return mcp.dpopNonce;
+  return [...mcp.members.values()].some((key) => {
+    const member = findRoute(snapshot, key)?.mcp;
+    return member?.kind === "server" && member.dpopNonce;
+  });
 }
 
 /** Step: also for members of federated routes, whose caller the federated route has authenticated. */
