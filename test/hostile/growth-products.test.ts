@@ -9,14 +9,16 @@ import { inForce, routePrecedence } from "../../runtime/config/active-precedence
 import { readSlice } from "../../runtime/config/read-slice.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { compileConnect, compileUpstream } from "../../runtime/features/connection/compile.ts";
+import { HostRoutes } from "../../runtime/features/routing/apply-host-routes.ts";
 import { PathNode } from "../../runtime/features/routing/apply-path-tree.ts";
+import { compileConditions } from "../../runtime/features/routing/conditions.ts";
 import { mcpRules } from "../../runtime/features/mcp/rules.ts";
 import { toolOf, type LockedTool } from "../../runtime/features/mcp/tool-lock-file.ts";
 import { serversOpenTo } from "../../runtime/identity/application-reach.ts";
 import { type ClusterServices, readUpstream } from "../../runtime/kubernetes/translate/backend.ts";
 import { draftIngress } from "../../runtime/kubernetes/translate/draft.ts";
 import { createHostClaims } from "../../runtime/kubernetes/translate/hosts/host-claims.ts";
-import { readTls } from "../../runtime/kubernetes/translate/hosts/tls.ts";
+import { pairProblem, readTls } from "../../runtime/kubernetes/translate/hosts/tls.ts";
 import { readRules } from "../../runtime/kubernetes/translate/ingress-rules.ts";
 import type { EndpointSlice, Ingress } from "../../runtime/kubernetes/translate/objects.ts";
 import { readListAnswer } from "../../runtime/mcp/lists/list-answer.ts";
@@ -31,9 +33,8 @@ import { createSpreadWork } from "../../runtime/shared/changes/spread-work.ts";
 import { createHealthChecks } from "../../runtime/upstreams/health/health-checks.ts";
 import type { Transport } from "../../runtime/upstreams/transport-types.ts";
 import { anonymous } from "../support/facts.ts";
+import { makeTestCertificate } from "../support/certificates.ts";
 import { ingress, service } from "../support/kube-manifests.ts";
-import { HostRoutes } from "../../runtime/features/routing/apply-host-routes.ts";
-import { compileConditions } from "../../runtime/features/routing/conditions.ts";
 import { mayStall } from "../support/stall-limit.ts";
 import { unitsOf } from "../support/work.ts";
 
@@ -296,6 +297,16 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
         const table = new HostRoutes(routes as unknown as CompiledRoute[], "https", ({ key }) => key);
         expect(table.findRoute("/a/b", request)).toMatchObject({ ok: true, prepared: "a/r1" });
       };
+    },
+  ],
+  [
+    "4,096 references of a Gateway to one certificate",
+    100,
+    () => {
+      const pair = makeTestCertificate({ name: "x", dns: ["x.example.com"] });
+      const stringData = { "tls.crt": pair.cert, "tls.key": pair.key };
+      const secret = { metadata: { name: "s", namespace: "shop" }, stringData };
+      return () => many(() => expect(pairProblem(secret)).toBeUndefined(), 4096);
     },
   ],
 ];

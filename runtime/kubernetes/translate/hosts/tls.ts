@@ -243,10 +243,18 @@ function readPair(secret: Secret): PairReading {
   }
 }
 
+/** Remembered: each listener of a Gateway can name one Secret many times, and reading a pair takes half a millisecond. */
+const knownProblems = new WeakMap<Secret, string | null>();
+
 /** Why a Secret has no usable certificate; undefined if it has. */
 export function pairProblem(secret: Secret): string | undefined {
-  const read = readPair(secret);
-  return read.ok ? undefined : `cannot be used: ${read.state}`;
+  let problem = knownProblems.get(secret);
+  if (problem === undefined) {
+    const read = readPair(secret);
+    problem = read.ok ? null : `cannot be used: ${read.state}`;
+    knownProblems.set(secret, problem);
+  }
+  return problem ?? undefined;
 }
 
 /** Warns about expiry, in a text that stays the same until the state changes. @returns undefined while all is well */
