@@ -128,12 +128,13 @@ export function findAudience(issuer: Issuer, resource: string | undefined): stri
   return trimSlash(url.pathname) === "" ? defaultAudience(issuer) : undefined;
 }
 
-/** Returns the resource of a single server; undefined if the parameter means the whole host. */
+/**
+ * Returns the resource of a single server; undefined if the parameter means the whole host. So it does where one of several
+ * servers has the bare origin as its address: a token for it opens them all.
+ */
 export function findServer(issuer: Issuer, resource: string): string | undefined {
   const audience = findAudience(issuer, resource);
-  return audience === issuer.origin && !issuer.routes.some((route) => route.mcp.resource === audience)
-    ? undefined
-    : audience;
+  return audience === issuer.origin && issuer.routes.length > 1 ? undefined : audience;
 }
 
 /** Routes of a stored audience under the active configuration; [] if none. */

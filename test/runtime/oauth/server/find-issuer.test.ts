@@ -4,6 +4,7 @@ import {
   findAudience,
   findIssuer,
   findResourceByPath,
+  findServer,
   routesOfAudience,
   type Issuer,
 } from "../../../../runtime/oauth/server/find-issuer.ts";
@@ -107,5 +108,23 @@ describe("routesOfAudience()", () => {
     expect(names("https://many.example.com")).toEqual(["github", "jira"]);
     expect(names("https://many.example.com/jira")).toEqual(["jira"]);
     expect(names("https://many.example.com/gone")).toEqual([]);
+  });
+});
+
+describe("findServer()", () => {
+  const root = `
+runtime_flags: { mcp: true }
+routes:
+  - { name: root, from: https://root.example.com, to: http://127.0.0.1:9, ${policy}, mcp: { server: {} } }
+`;
+  const other = `  - { name: other, from: https://root.example.com, prefix: /b, to: http://127.0.0.1:9, ${policy}, mcp: { server: {} } }`;
+
+  test("is a server at the bare origin only while the host has no other one, which a token for it would open", () => {
+    const origin = "https://root.example.com";
+    expect(findServer(issuer("root.example.com", root), origin)).toBe(origin);
+    const both = issuer("root.example.com", root + other);
+    expect(findServer(both, origin)).toBeUndefined();
+    expect(findServer(both, `${origin}/b`)).toBe(`${origin}/b`);
+    expect(findServer(issuer("many.example.com"), "https://many.example.com")).toBeUndefined();
   });
 });
