@@ -395,6 +395,17 @@ describe("the page", () => {
       log: silentLog(),
     });
     try {
+      // What finds a run is kept as long as the run.
+      const kept = pageOf(await runs("pod-kept", { body: { expires_in: 7200 } }));
+      const runId = new URL(kept).searchParams.get("request") ?? "";
+      const ends = async (): Promise<readonly (number | undefined)[]> => {
+        const run = await store.get<RunRecord>(`run:${runId}`);
+        return [run?.expiresAt, (await store.get(`run-of:${run?.value.pointer}`))?.expiresAt, run?.value.endsAt];
+      };
+      const [pending, pointed, end = 0] = await ends();
+      expect(pointed).toBe(pending);
+      await decide(kept);
+      expect(await ends()).toEqual([end, end, end]);
       for (const [pod, isProven] of [
         ["pod-changed", false],
         ["pod-proven", true],

@@ -70,6 +70,20 @@ export function readBackends(
   };
 }
 
+/** "namespace/name" of Services that the route may use: others would put it into statuses of another namespace's policies. */
+export function grantedServices(
+  refs: readonly BackendRef[],
+  isGranted: IsGranted,
+  route: Pick<BackendOptions, "kind" | "namespace">,
+): readonly string[] {
+  const from = { group: GATEWAY_GROUP, kind: route.kind, namespace: route.namespace };
+  return refs.flatMap(({ group = "", kind = "Service", name, namespace = route.namespace }) =>
+    group === "" && kind === "Service" && isGranted({ from, to: { group, kind, namespace, name } })
+      ? [`${namespace}/${name}`]
+      : [],
+  );
+}
+
 type BackendReading =
   | {
       readonly ok: true;

@@ -10,7 +10,7 @@ import { routeName } from "../route-name.ts";
 import { fillSecrets } from "../secret-values.ts";
 import { type RouteAttachment, tlsOf } from "./attach.ts";
 import type { BackendTlsReading } from "./backend-tls.ts";
-import { type BackendsReading, readBackends } from "./backends.ts";
+import { type BackendsReading, grantedServices, readBackends } from "./backends.ts";
 import { filterSettings, timeoutSettings } from "./filters.ts";
 import type { GatewaysReading } from "./listeners.ts";
 import { readMatches, type RouteMatch } from "./matches.ts";
@@ -181,8 +181,7 @@ async function policyFor({ name }: RouteRule, gateway: string, state: DraftState
 function backendsOf(rule: RouteRule, path: string, policy: PolicySettings, state: DraftState): BackendsReading {
   const { context, kind, namespace } = state;
   const refs = rule.backendRefs ?? [];
-  for (const ref of refs)
-    if ((ref.kind ?? "Service") === "Service") state.services.add(`${ref.namespace ?? namespace}/${ref.name}`);
+  for (const service of grantedServices(refs, context.isGranted, { kind, namespace })) state.services.add(service);
   const reading = readBackends(
     refs,
     { ...context, tls: context.backendTls },

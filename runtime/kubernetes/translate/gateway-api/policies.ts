@@ -122,7 +122,9 @@ function parametersOf(
   const { parametersRef: ref } = spec ?? {};
   if (!ref) return {};
   const policy =
-    ref.group === POLICY_GROUP && ref.kind === POLICY_KIND ? policies.get(`${ref.namespace}/${ref.name}`) : undefined;
+    ref.group === POLICY_GROUP && ref.kind === POLICY_KIND && ref.namespace !== undefined
+      ? policies.get(`${ref.namespace}/${ref.name}`)
+      : undefined;
   if (policy) return { policy };
   return {
     problem: `parametersRef must name a ${POLICY_KIND} of group ${POLICY_GROUP} that exists, with its namespace`,

@@ -126,6 +126,12 @@ export class Runs {
       ...(decision === "active" ? { sessionExpiresAt: principal.expiresAt } : {}),
     });
     const expiresAt = decision === "active" ? record.endsAt : Math.min(record.endsAt, now + REFUSED_SECONDS);
+    // The pointer comes first: an active run without it could not be used.
+    const { store } = this.#deps;
+    const pointer = await store.get<RunPointer>(pointerKey(record.pointer));
+    if (pointer?.value.id !== id) return undefined;
+    const kept = await store.put(pointer.key, pointer.value, { ifVersion: pointer.version, expiresAt });
+    if (!kept.ok) return undefined;
     const written = await this.#put(id, record, run.version, expiresAt);
     if (!written) return undefined;
     const { workload, servers } = record;
@@ -167,7 +173,7 @@ export class Runs {
     const pointer: RunPointer = { schema: 1, id };
     const pointed = await store.put(pointerKey(asked.pointer), pointer, {
       ifVersion: version,
-      expiresAt: asked.endsAt,
+      expiresAt,
     });
     if (!created || !pointed.ok) {
       await store.delete(runKey(id));

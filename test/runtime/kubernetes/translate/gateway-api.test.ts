@@ -148,7 +148,7 @@ describe("translate() with the Gateway API", () => {
       reads += 1;
       return Object.keys(settings);
     };
-    const settings = new Proxy({ allow_any_authenticated_user: true }, { ownKeys });
+    const settings = new Proxy<Record<string, unknown>>({ allow_any_authenticated_user: true }, { ownKeys });
     const [read] = objects.gatewayApi?.routePolicies ?? [];
     const routePolicies = [{ ...read, metadata: { name: "p", namespace: "shop" }, spec: { ...read?.spec, settings } }];
     const { slices } = await translate({
