@@ -80,6 +80,12 @@ const authorize: readonly Difference[] = [
   ),
   difference(
     "authorize",
+    "thumbprint of no key",
+    "A SHA-256 hash has 43 characters in base64url (RFC 9449 §10); oidc-provider ignores the parameter where DPoP is off",
+    { bend: /^dpop_jkt=x$/, ours: /^client invalid_request$/, theirs: ANY },
+  ),
+  difference(
+    "authorize",
     "control characters in state",
     "State is printable ASCII (RFC 6749 Appendix A.5); other text is returned, control characters are not",
     // oxlint-disable-next-line no-control-regex -- that is what they are

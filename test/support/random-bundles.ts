@@ -36,7 +36,7 @@ function written(block: SchemaBlock, fields: readonly Field[]): fc.Arbitrary<Val
   const members: Record<string, fc.Arbitrary<Value>> = {};
   for (const { name, type: of, use, writeOnly } of block.attributes) {
     if (of === "dynamic") continue;
-    const isPolicy = fields.some((field) => field.name === name && field.kind === "policy");
+    const isPolicy = fields.some(({ name: each, kind }) => each === name && (kind === "policy" || kind === "criteria"));
     const some = isPolicy ? policies : valueOf(of);
     if (use === "computed" || writeOnly === true || name.endsWith("_wo_version")) members[name] = fc.constant(null);
     else members[name] = use === "required" ? some : fc.option(some, { freq: 2 });
