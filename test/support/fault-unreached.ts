@@ -23,6 +23,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "http/listener/server.ts the end of the listener",
     "http/stalls.ts the end of a stalled client",
     "http/stalls.ts the look at stalled clients",
+    "limits/history/store-history.ts the upkeep of history rules",
     "limits/rate-limits.ts the upkeep of rate limits",
     "limits/shared-counts.ts an allotment that came late",
     "proxy/lists/list-changes.ts check for list changes",
@@ -60,6 +61,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "proxy/federation/streams/client-stream.ts guard(exchange, () => {",
     "proxy/federation/relay.ts again",
     "proxy/federation/relay.ts end",
+    "proxy/federation/streams/stream.ts pass",
     "proxy/federation/streams/member-stream.ts reopen",
     "proxy/federation/streams/member-stream.ts guard(context.exchange, () => this.open(",
   ],
@@ -95,6 +97,9 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "workers/worker.ts the reload",
     "run.ts the reopening of logs",
   ],
+  "of routes with history rules, which the injected exchanges do not use; what it guards ends the client's exchange": [
+    "proxy/history/outcome.ts release",
+  ],
   "of a stream of MCP, which runs when its lists change": [
     "proxy/lists/stream-reader.ts guard(this.#owner, () => this.#tell(requ",
   ],
@@ -104,6 +109,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "http/http1-server/exchange.ts drainListener",
     "http/linger.ts once close",
     "http/listener/server-h2.ts on drain",
+    "http/listener/server-h2.ts once close",
     "upstreams/body-sender.ts #onDrain",
   ],
   "needs a peer that breaks the protocol, or a connection at a certain moment of its life": [
