@@ -17,8 +17,11 @@ import { toolOf, type LockedTool } from "../../runtime/features/mcp/tool-lock-fi
 import { serversOpenTo } from "../../runtime/identity/application-reach.ts";
 import { type ClusterServices, readUpstream } from "../../runtime/kubernetes/translate/backend.ts";
 import { draftIngress } from "../../runtime/kubernetes/translate/draft.ts";
+import { readGateways } from "../../runtime/kubernetes/translate/gateway-api/listeners.ts";
+import { NO_GATEWAY_API } from "../../runtime/kubernetes/translate/gateway-api/objects.ts";
 import { createHostClaims } from "../../runtime/kubernetes/translate/hosts/host-claims.ts";
 import { pairProblem, readTls } from "../../runtime/kubernetes/translate/hosts/tls.ts";
+import { CONTROLLER_NAME } from "../../runtime/kubernetes/translate/ingress-class.ts";
 import { readRules } from "../../runtime/kubernetes/translate/ingress-rules.ts";
 import type { EndpointSlice, Ingress } from "../../runtime/kubernetes/translate/objects.ts";
 import { readListAnswer } from "../../runtime/mcp/lists/list-answer.ts";
@@ -307,6 +310,27 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
       const stringData = { "tls.crt": pair.cert, "tls.key": pair.key };
       const secret = { metadata: { name: "s", namespace: "shop" }, stringData };
       return () => many(() => expect(pairProblem(secret)).toBeUndefined(), 4096);
+    },
+  ],
+  [
+    "4,096 certificates of a Gateway in a namespace with 1,000 ReferenceGrants",
+    100,
+    () => {
+      const metadata = (name: string, namespace = "shop") => ({ name, namespace });
+      const from = many(() => ({ group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "shop" }), 16);
+      const to = many((index) => ({ group: "", kind: "Secret", name: `x${index}` }), 16);
+      const certificateRefs = many((index) => ({ name: `s${index}`, namespace: "other" }), 64);
+      const listeners = many(
+        (index) => ({ name: `l${index}`, port: 1000 + index, protocol: "HTTPS", tls: { certificateRefs } }),
+        64,
+      );
+      const objects = {
+        ...NO_GATEWAY_API,
+        gatewayClasses: [{ metadata: metadata("c"), spec: { controllerName: CONTROLLER_NAME } }],
+        gateways: [{ metadata: metadata("g"), spec: { gatewayClassName: "c", listeners } }],
+        referenceGrants: many((index) => ({ metadata: metadata(`r${index}`, "other"), spec: { from, to } }), 1000),
+      };
+      return () => readGateways(objects, { secrets: new Map(), ignoreTls: false });
     },
   ],
 ];

@@ -259,16 +259,34 @@ export type IsGranted = (reference: Reference) => boolean;
 
 function createGrants(grants: readonly ReferenceGrant[]): IsGranted {
   const byNamespace = Map.groupBy(grants, namespaceOf);
+  // Who asks for what is searched once in all grants of a namespace: both can be thousands.
+  const answers = new Map<string, ReadonlySet<string>>();
   return ({ from, to }) => {
     if (from.namespace === to.namespace) return true;
-    return (byNamespace.get(to.namespace) ?? []).some(
-      ({ spec }) =>
-        (spec?.from ?? []).some(
-          (each) => (each.group ?? "") === from.group && each.kind === from.kind && each.namespace === from.namespace,
-        ) &&
-        (spec?.to ?? []).some(
-          (each) => (each.group ?? "") === to.group && each.kind === to.kind && (each.name ?? to.name) === to.name,
-        ),
-    );
+    const question = JSON.stringify([from.group, from.kind, from.namespace, to.namespace]);
+    let granted = answers.get(question);
+    if (!granted) answers.set(question, (granted = grantedTo(from, byNamespace.get(to.namespace) ?? [])));
+    return [to.name, undefined].some((name) => granted.has(targetText({ ...to, name })));
   };
+}
+
+function grantedTo(from: Reference["from"], grants: readonly ReferenceGrant[]): ReadonlySet<string> {
+  const isFrom = (each: NonNullable<NonNullable<ReferenceGrant["spec"]>["from"]>[number]): boolean =>
+    (each.group ?? "") === from.group && each.kind === from.kind && each.namespace === from.namespace;
+  return new Set(
+    grants.flatMap(({ spec }) =>
+      (spec?.from ?? []).some(isFrom)
+        ? (spec?.to ?? []).map(({ group = "", kind = "", name }) => targetText({ group, kind, name }))
+        : [],
+    ),
+  );
+}
+
+/** @param name undefined: every name */
+function targetText({
+  group,
+  kind,
+  name,
+}: Omit<Reference["to"], "name" | "namespace"> & { name?: string | undefined }) {
+  return JSON.stringify([group, kind, name ?? null]);
 }
