@@ -919,7 +919,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "use a credential twice because a process died",
       kind: "S",
-      test: "test/flows/restart.test.ts#killing and restarting the proxy on SQLite loses no session, client, grant, consent or approval, and makes no call twice",
+      test: "test/flows/restart.test.ts#killing and restarting the proxy on SQLite loses no session, client, grant, consent, approval or state of history rules, and makes no call twice",
     },
     {
       attacker: "a team that publishes",
