@@ -1,5 +1,5 @@
 /**
- * Members of a federated route: those that it names, then those that it selects by label, in the order of its labels and of the
+ * Members of a federated route: the named ones, then the ones selected by label, in the order of its labels and of the
  * routes' keys. They depend on the configuration alone, not on the order in which it is read.
  *
  * A route of another owner needs both: the federated route names the owner, and the route's `allowed_applications` lists the owner

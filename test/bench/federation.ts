@@ -31,7 +31,7 @@ const { values } = parseArgs({
 });
 
 const SESSIONS = 10_000;
-/** V8 writes a profile at the end of a process that exits by itself. */
+/** V8 writes a profile at the end of a process that exits on its own. */
 const EXIT = "data:text/javascript,process.on(%22SIGTERM%22,()=>process.exit())";
 const META = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -57,7 +57,7 @@ test("the defaults are what the base and the overlay say", () => {
     expect(expected, value).toBeDefined();
     expect(at(values, path), value).toEqual(expected);
   }
-  // The team of the example is not everybody's.
+  // The team of the example is only an example.
   const { owners, ...rest } = bootOf(rendered("controller"));
   const { "kubernetes.shop": team, ...others } = owners as Readonly<Record<string, unknown>>;
   expect(team).toBeDefined();

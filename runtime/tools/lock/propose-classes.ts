@@ -1,5 +1,5 @@
 /**
- * Classes of tools in a lock file: those that a reviewer assigned stay, and the server's annotations are only a proposal.
+ * Classes of tools in a lock file: classes that a reviewer assigned stay, and the server's annotations are only a proposal.
  *
  * Untrusted input: annotations of servers. Promise: nothing here classifies a tool.
  */

@@ -1,4 +1,4 @@
-/** Members by label: which routes a federated route gets, whoever publishes what. */
+/** Members by label: which routes a federated route gets, whatever others publish. */
 import { describe, expect, test } from "vitest";
 
 import { loadSlices, type SliceSource } from "../../../runtime/config/load.ts";

@@ -123,7 +123,7 @@ async function findPrincipal(
   route: McpServerRoute,
 ): Promise<StepResult<Principal | undefined>> {
   const { origin, key: routeKey } = route;
-  // A description is no use of the token: the resource checks the proof itself, with `cnf`.
+  // Without a proof: the resource that asks checks the proof of its request itself, with `cnf`.
   const audience = { resource: route.mcp.resource, origin, server: route, checksProof: true };
   const result = await callers.bearer(token, audience, claims);
   if (!result.ok && result.reason === "unavailable")
