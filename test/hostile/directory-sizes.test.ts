@@ -107,13 +107,15 @@ test("an issuer revokes an address that no user has: sessions are read in pages,
   expect(limits).toEqual([500, 500, 500]);
 });
 
-test("a group, and a change of one, with 190,000 unknown names", () => {
+test("a group, and a change of one, with 190,000 unknown names", async () => {
   const body = Object.fromEntries(Array.from({ length: 190_000 }, (_, at) => [`n${at}`, 1]));
-  const whole = (): void => {
-    expect(() => readMembers(body)).toThrow("Too many attributes");
-    expect(() => readResource(GROUP_SHAPE, body)).toThrow("Too many attributes");
-  };
+  const members = (): void => expect(() => readMembers(body)).toThrow("Too many attributes");
+  const whole = (): void => expect(() => readResource(GROUP_SHAPE, body)).toThrow("Too many attributes");
   const operations = readOperations({ Operations: [{ op: "add", value: body }] });
   const patch = (): void => expect(() => readGroupPatch(operations)).toThrow("Too many attributes");
-  for (const work of [whole, patch]) expect(unitsOf(work, 250)).toBeLessThan(250);
+  for (const work of [members, whole, patch]) {
+    // A turn for each: what the test prepares, and its repetitions, are not the work of one request.
+    await new Promise(setImmediate);
+    expect(unitsOf(work, 250)).toBeLessThan(250);
+  }
 });

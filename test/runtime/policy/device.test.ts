@@ -197,6 +197,7 @@ describe("a packed outcome", () => {
       source_ip: "10.0.0.0/8",
       "claim/a": "x",
       mcp_tool_argument: { tool: "x", argument: "/x", is: "x" },
+      mcp_tool_class: "write",
     };
     const presence = ["accept", "reject", "authenticated_user", "cors_preflight", "invalid_client_certificate"];
     const criteria = CRITERIA.map(({ name, takesPath }) => {

@@ -39,6 +39,7 @@ describe("criterionWords()", () => {
       'the acting workload\'s claim "/kubernetes.io/namespace" has "agents"',
     ],
     ["mcp_tool", { mcp_tool: { starts_with: "get_" } }, 'the tool starts with "get_"'],
+    ["mcp_tool_class", { mcp_tool_class: { has: "write" } }, 'the tool has the class "write"'],
     [
       "mcp_tool_argument",
       { mcp_tool_argument: { tool: "pay", argument: "/sum", lte: "500.00", gt: 0 } },
@@ -178,7 +179,7 @@ describe("policyLine()", () => {
 });
 
 /** By operator, what it is given; by criterion where that differs. */
-const TEXT = (): readonly unknown[] => ["x"];
+const TEXT = (criterion: string): readonly unknown[] => [criterion === "mcp_tool_class" ? "write" : "x"];
 const SAMPLES: Readonly<Record<string, (criterion: string) => readonly unknown[]>> = {
   ...Object.fromEntries([...STRING_OPERATORS, ...LIST_OPERATORS].map((name) => [name, TEXT])),
   in: () => [["x"], ["x", "y"]],
