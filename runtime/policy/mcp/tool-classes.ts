@@ -18,7 +18,8 @@ export const TOOL_CLASS_CRITERION: Omit<Criterion, "ofOthers"> = {
   takesPath: false,
   doc: `Reviewed class of the called tool, from \`tool_lock\`: ${TOOL_CLASSES.join(", ")}; false for other messages. Unknown for a tool without reviewed classes, which then fails allow and deny rules.`,
   about: "tool",
-  reasons: { ok: "mcp-tool-class-ok", no: "mcp-tool-class-unauthorized" },
+  // Those of mcp_tool: a policy has room for 50.
+  reasons: { ok: "mcp-tool-ok", no: "mcp-tool-unauthorized" },
   unknownReason: "mcp-tool-class-unknown",
   isUnknown: () => true,
   schema: LIST_MATCH_SCHEMA,

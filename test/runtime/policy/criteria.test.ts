@@ -22,7 +22,7 @@ test("criteria, the subject of each, and its reasons in records", () => {
     ["actor", "user", "user-ok", "user-unauthorized"],
     ["actor_claim", "user", "claim-ok", "claim-unauthorized"],
     ["mcp_tool", "tool", "mcp-tool-ok", "mcp-tool-unauthorized"],
-    ["mcp_tool_class", "tool", "mcp-tool-class-ok", "mcp-tool-class-unauthorized"],
+    ["mcp_tool_class", "tool", "mcp-tool-ok", "mcp-tool-unauthorized"],
     ["mcp_tool_argument", "tool", "mcp-tool-argument-ok", "mcp-tool-argument-unauthorized"],
     ["mcp_prompt", "message", "mcp-prompt-ok", "mcp-prompt-unauthorized"],
     ["mcp_resource", "message", "mcp-resource-ok", "mcp-resource-unauthorized"],

@@ -36,7 +36,7 @@ describe("mcp_tool_class", () => {
     expect(["fetch", "note", "new"].map((tool) => evaluate(deny, callOf(tool)).allowed)).toEqual([false, true, false]);
     expect(["fetch", "note", "new"].map((tool) => evaluate(allow, callOf(tool)).allowed)).toEqual([true, false, false]);
     expect(evaluate(deny, callOf("new")).allowWhyFalse).toEqual(["mcp-tool-class-unknown"]);
-    expect(evaluate(deny, callOf("fetch")).denyWhyTrue).toEqual(["mcp-tool-class-unauthorized"]);
+    expect(evaluate(deny, callOf("fetch")).denyWhyTrue).toEqual(["mcp-tool-unauthorized"]);
   });
 
   test("without a lock every tool is unknown, and lists show what a call may do", () => {
