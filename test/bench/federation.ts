@@ -1,6 +1,6 @@
 /**
- * `node test/bench/federation.ts`: processor time of a federated route (`mcp.server.members`). A federated `tools/call` beside a
- * direct one (at most 1.5 times), a list of 20 members with 50 tools each (at most 5 ms), `find_tools` in 2,000 tools (at most
+ * `node test/bench/federation.ts`: processor time of a federated route (`mcp.server.members`). A federated `tools/call` compared
+ * with a direct one (at most 1.5 times), a list of 20 members with 50 tools each (at most 5 ms), `find_tools` in 2,000 tools (at most
  * 2 ms from the second query on), and memory after 10,000 sessions without a stream.
  *
  *   --rounds N (7)  --seconds S (2)  --connections C (32)  --only calls,lists,sessions  --profile DIR (V8's, of the gateway)

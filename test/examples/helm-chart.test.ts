@@ -25,7 +25,7 @@ function at(object: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((value, member) => (isRecord(value) ? value[member] : undefined), object);
 }
 
-/** "a.b" of every value that a user sets by itself. */
+/** "a.b" of every value that a user sets separately. */
 function pathsOf(value: Readonly<Record<string, unknown>>, prefix = ""): readonly string[] {
   return Object.entries(value).flatMap(([name, each]) => {
     const path = `${prefix}${name}`;

@@ -203,7 +203,7 @@ describe("a member that lies", () => {
     expect((await ask("/all", "tools/call", { name: "good__t0" })).result).toBeDefined();
   });
 
-  test("a stream that goes on after the response is ended", async () => {
+  test("a stream that continues after the response is ended", async () => {
     let open = 0;
     servers.scripts.set("/bad", (asked) => {
       const { message, response } = asked;

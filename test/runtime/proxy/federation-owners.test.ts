@@ -1,4 +1,4 @@
-/** The member that a resource belongs to: what is asked of members for it, and of whom it is known. */
+/** The member that a resource belongs to: how often members are asked for it, and which callers share the result. */
 import { beforeEach, expect, test } from "vitest";
 
 import { Owners, type Collect } from "../../../runtime/proxy/federation/lists/owners.ts";
@@ -48,7 +48,7 @@ async function answered<T>(found: Promise<T>): Promise<T> {
   return found.finally(() => clearInterval(answers));
 }
 
-test("URIs with a configured start, and those of apps, ask nobody", async () => {
+test("URIs with a configured start, and those of apps, ask no member", async () => {
   const known = owners();
   expect(await known.find(of("alice"), CLIENT, "file:///wiki/a")).toEqual({ prefix: "wiki" });
   expect(await known.find(of("alice"), CLIENT, "ui://x/app")).toEqual({ prefix: "x" });
@@ -122,7 +122,7 @@ test("a client that leaves while members are asked leaves no wrong answer to oth
   expect(asked).toHaveLength(6);
 });
 
-test("two clients of a user are served at once, and more are told to wait", async () => {
+test("two clients of a user are served at once, and a third one has to wait", async () => {
   const known = owners();
   const two = ["1", "2"].map((client) => known.find(of("alice", client), CLIENT, "a://1"));
   expect(await known.find(of("alice", "3"), CLIENT, "a://1")).toBe("busy");

@@ -161,7 +161,7 @@ describe("after", () => {
     ["a JSON-RPC error", (id: unknown) => ({ jsonrpc: "2.0", id, error: { code: -1, message: "no" } })],
     ["a request for input", (id: unknown) => ({ jsonrpc: "2.0", id, result: { resultType: "input_required" } })],
     ["the response to another request", () => ({ jsonrpc: "2.0", id: 99, result: { content: [] } })],
-  ])("%s is no success, as JSON and as an event", async (_name, body) => {
+  ])("%s does not count as a success, as JSON and as an event", async (_name, body) => {
     answer = body;
     await call("review", { document: "d" });
     isStream = true;

@@ -86,7 +86,7 @@ describe("the lock file", () => {
   const lockOf = (...items: readonly ReturnType<typeof tool>[]) =>
     formatToolLock(new Map([["https://a.example", { kinds: new Set(["tool" as const]), items }]]));
 
-  test("keeps classes, and rejects unknown ones and those that differ between variants of a tool", () => {
+  test("keeps classes, and rejects unknown ones and variants of a tool with different ones", () => {
     const classified = { ...tool('{"name":"a"}'), classes: ["read", "external"] };
     const text = lockOf(classified);
     const read = parseToolLock(text);
