@@ -3,8 +3,9 @@
  * ends with may ask for more: `/bytes/N` for so many bytes, `/tools/N` for a list of so many MCP tools, `/events` for events
  * every two seconds without end; a POST, whose path may be fixed, asks by `x-answer: tools/N`.
  */
-import { createServer, type Socket } from "node:net";
-import type { AddressInfo } from "node:net";
+import type { Socket } from "node:net";
+
+import { benchTools, serveRaw } from "./raw-server.ts";
 
 const EVENT_EVERY_MS = 2_000;
 const WANTED = /^GET \S*\/(bytes|tools|events)(?:\/(\d+))? /;
@@ -25,14 +26,7 @@ function answerOf(type: string, body: string): Buffer {
 
 function make(what: string, count: number): Buffer {
   if (what === "bytes") return answerOf("application/octet-stream", "x".repeat(count));
-  const text = { type: "string", description: "The name of the repository that is meant" };
-  const tools = Array.from({ length: count }, (_, index) => ({
-    name: `tool_${index}`,
-    title: `Tool number ${index}`,
-    description: "Reads issues of a repository, newest first, with their labels and who they are assigned to.",
-    inputSchema: { type: "object", properties: { owner: text, repo: text }, required: ["owner"] },
-  }));
-  return answerOf("application/json", JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools } }));
+  return answerOf("application/json", JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools: benchTools(count) } }));
 }
 
 function answer(socket: Socket, head: string): void {
@@ -59,20 +53,4 @@ function tell(socket: Socket): void {
 
 setInterval(() => streams.forEach(tell), EVENT_EVERY_MS);
 
-const server = createServer({ noDelay: true }, (socket) => {
-  let pending = "";
-  socket.on("data", (chunk) => {
-    pending += chunk.toString("latin1");
-    for (;;) {
-      const head = pending.indexOf("\r\n\r\n");
-      if (head === -1) return;
-      const length = /\r\ncontent-length: *(\d+)/i.exec(pending.slice(0, head + 2));
-      const end = head + 4 + (length ? Number(length[1]) : 0);
-      if (pending.length < end) return;
-      answer(socket, pending.slice(0, head));
-      pending = pending.slice(end);
-    }
-  });
-  socket.on("error", () => socket.destroy());
-});
-server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => console.log((server.address() as AddressInfo).port));
+serveRaw(answer);

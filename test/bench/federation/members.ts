@@ -3,24 +3,14 @@
  * 2026-07-28), `events` (the same, with responses in event streams), `sessions` (2025-11-25), and `N-tools` with that many tools,
  * whose lists may be kept for five minutes. The argument `size` of a call is the length of the text in its result.
  */
-import { createServer, type Socket } from "node:net";
-import type { AddressInfo } from "node:net";
+import type { Socket } from "node:net";
+
+import { benchTools, serveRaw } from "../common/raw-server.ts";
 
 interface Message {
   readonly id?: number | string;
   readonly method?: string;
   readonly params?: { readonly arguments?: { readonly size?: number } };
-}
-
-const text = { type: "string", description: "The name of the repository that is meant" };
-
-function toolsOf(count: number): readonly object[] {
-  return Array.from({ length: count }, (_, index) => ({
-    name: `tool_${index}`,
-    title: `Tool number ${index}`,
-    description: "Reads issues of a repository, newest first, with their labels and who they are assigned to.",
-    inputSchema: { type: "object", properties: { owner: text, repo: text }, required: ["owner"] },
-  }));
 }
 
 function resultOf(server: string, { method, params }: Message): object | undefined {
@@ -39,7 +29,7 @@ function resultOf(server: string, { method, params }: Message): object | undefin
         resultType: "complete",
         ttlMs: 300_000,
         cacheScope: "private",
-        tools: toolsOf(Number(/^\d+/.exec(server)?.[0] ?? 4)),
+        tools: benchTools(Number(/^\d+/.exec(server)?.[0] ?? 4)),
       };
     case "tools/call": {
       const size = params?.arguments?.size ?? 1_000;
@@ -77,20 +67,4 @@ function answer(socket: Socket, head: string, body: string): void {
   );
 }
 
-const server = createServer({ noDelay: true }, (socket) => {
-  let pending = "";
-  socket.on("data", (chunk) => {
-    pending += chunk.toString("latin1");
-    for (;;) {
-      const head = pending.indexOf("\r\n\r\n");
-      if (head === -1) return;
-      const length = /\r\ncontent-length: *(\d+)/i.exec(pending.slice(0, head + 2));
-      const end = head + 4 + (length ? Number(length[1]) : 0);
-      if (pending.length < end) return;
-      answer(socket, pending.slice(0, head), pending.slice(head + 4, end));
-      pending = pending.slice(end);
-    }
-  });
-  socket.on("error", () => socket.destroy());
-});
-server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => console.log((server.address() as AddressInfo).port));
+serveRaw(answer);

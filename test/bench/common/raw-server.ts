@@ -1,0 +1,36 @@
+/** An HTTP/1.1 server on raw sockets, the fastest that Node gives. Prints its port. */
+import { createServer, type AddressInfo, type Socket } from "node:net";
+
+/** @param answer gets the head of each request without its empty line, and the bytes of its body as Latin-1 */
+export function serveRaw(answer: (socket: Socket, head: string, body: string) => void): void {
+  const server = createServer({ noDelay: true }, (socket) => {
+    let pending = "";
+    socket.on("data", (chunk) => {
+      pending += chunk.toString("latin1");
+      for (;;) {
+        const head = pending.indexOf("\r\n\r\n");
+        if (head === -1) return;
+        const length = /\r\ncontent-length: *(\d+)/i.exec(pending.slice(0, head + 2));
+        const end = head + 4 + (length ? Number(length[1]) : 0);
+        if (pending.length < end) return;
+        answer(socket, pending.slice(0, head), pending.slice(head + 4, end));
+        pending = pending.slice(end);
+      }
+    });
+    socket.on("error", () => socket.destroy());
+  });
+  server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () =>
+    console.log((server.address() as AddressInfo).port),
+  );
+}
+
+/** Tools as MCP servers list them. */
+export function benchTools(count: number): readonly object[] {
+  const text = { type: "string", description: "The name of the repository that is meant" };
+  return Array.from({ length: count }, (_, index) => ({
+    name: `tool_${index}`,
+    title: `Tool number ${index}`,
+    description: "Reads issues of a repository, newest first, with their labels and who they are assigned to.",
+    inputSchema: { type: "object", properties: { owner: text, repo: text }, required: ["owner"] },
+  }));
+}
