@@ -8,12 +8,10 @@ import type { CompiledRoute } from "../../config/compiled.ts";
 import { CLIENT_INFO, LEGACY, MODERN } from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import type { MemberSessions } from "../../mcp/federation/sessions.ts";
-import { bindingText } from "../../mcp/mcp-sessions.ts";
-import { BoundedCache, type Visited } from "../../shared/cache.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { bindingOf } from "../announced-address.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerTo, askMember, type RouteMember, type MemberAnswer, type RunMember } from "./ask-member.ts";
+import { MemberMemory } from "./member-memory.ts";
 
 export interface Link {
   readonly member: RouteMember;
@@ -38,26 +36,12 @@ interface KnownEra {
   readonly untilMs: number;
 }
 
-/** Greeting of a member to one caller. */
-interface Greeting extends Visited {
-  readonly route: CompiledRoute;
-  readonly result: MessageJson;
-  readonly untilMs: number;
-}
-
-interface Guess extends Visited {
-  readonly route: CompiledRoute;
-  readonly era: KnownEra;
-}
-
 const ERA_MS = 300_000;
 /** A member whose revision is unknown is taken for one with sessions for a short time. */
 const GUESS_MS = 30_000;
 const ASK_MS = 10_000;
-const MAX_GREETINGS = 10_000;
 /** Longer ones are asked for each time. */
 const MAX_GREETING_BYTES = 16_384;
-const MAX_GUESSES = 10_000;
 const NONE = (): void => {};
 
 export interface LinksDeps {
@@ -69,12 +53,14 @@ export class Links {
   readonly #deps: LinksDeps;
   /** By compiled route: a changed route is asked again. */
   readonly #eras = new WeakMap<CompiledRoute, KnownEra>();
-  readonly #greetings = new BoundedCache<Greeting>(MAX_GREETINGS);
+  readonly #greetings: MemberMemory<MessageJson>;
   /** By caller, if the member's policy denies the question: other callers may get an answer. */
-  readonly #guesses = new BoundedCache<Guess>(MAX_GUESSES);
+  readonly #guesses: MemberMemory<KnownEra>;
 
   constructor(deps: LinksDeps) {
     this.#deps = deps;
+    this.#greetings = new MemberMemory(deps.clock);
+    this.#guesses = new MemberMemory(deps.clock);
   }
 
   /**
@@ -129,9 +115,8 @@ export class Links {
     member: RouteMember,
     timeoutMs: number,
   ): Promise<MessageJson | undefined | LinkFailure> {
-    const known = this.#greetings.get(keyOf(caller, member));
-    if (known !== undefined && known.route === member.prepared.route && known.untilMs > this.#deps.clock.now())
-      return known.result;
+    const known = this.#greetings.get(caller, member);
+    if (known !== undefined) return known;
     if (this.#eraFor(caller, member)?.isModern === false) return undefined;
     const result = await this.#discover(caller, member, timeoutMs);
     return result === "invalid" ? undefined : result;
@@ -153,12 +138,7 @@ export class Links {
   }
 
   #eraFor(caller: RequestContext, member: RouteMember): KnownEra | undefined {
-    const era = this.#eraOf(member);
-    if (era !== undefined) return era;
-    const guess = this.#guesses.get(keyOf(caller, member));
-    const isFresh =
-      guess !== undefined && guess.route === member.prepared.route && guess.era.untilMs > this.#deps.clock.now();
-    return isFresh ? guess.era : undefined;
+    return this.#eraOf(member) ?? this.#guesses.get(caller, member);
   }
 
   /** @returns the result of a modern member, "invalid" for another one */
@@ -176,14 +156,14 @@ export class Links {
     const versions = result["supportedVersions"];
     const isModern = Array.isArray(versions) && versions.includes(MODERN);
     const failure = failureOf(answer);
-    const untilMs = this.#deps.clock.now() + (failure === "denied" ? GUESS_MS : ERA_MS);
-    const era = { isModern, statelessVersion: undefined, untilMs };
+    const forMs = failure === "denied" ? GUESS_MS : ERA_MS;
+    const era = { isModern, statelessVersion: undefined, untilMs: this.#deps.clock.now() + forMs };
     const { route } = member.prepared;
     // A failure of one caller's question does not disprove the answer that another one got.
     const isProof = isModern || (failure === "invalid" && !this.isModern(member));
     // Unavailable or not connected: it is asked again at once.
     if (isProof) this.#eras.set(route, era);
-    else if (failure === "denied") this.#guesses.set(keyOf(caller, member), { visited: false, route, era });
+    else if (failure === "denied") this.#guesses.set(caller, member, era, forMs);
     // Servers that know the method not may fail so; others' failures are those of the gateway.
     if (!isModern) return answer.status === 500 || answer.status === 501 ? "invalid" : failure;
     this.#keep(caller, member, result, answer.size);
@@ -224,13 +204,8 @@ export class Links {
 
   #keep(caller: RequestContext, member: RouteMember, result: MessageJson, bytes: number): void {
     if (bytes > MAX_GREETING_BYTES) return;
-    const untilMs = this.#deps.clock.now() + ERA_MS;
-    this.#greetings.set(keyOf(caller, member), { visited: false, route: member.prepared.route, result, untilMs });
+    this.#greetings.set(caller, member, result, ERA_MS);
   }
-}
-
-function keyOf(caller: RequestContext, { prepared }: RouteMember): string {
-  return bindingText({ ...bindingOf(caller), route: prepared.route.key });
 }
 
 const PROBE_ID = "gateform";

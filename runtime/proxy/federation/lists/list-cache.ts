@@ -5,16 +5,15 @@
  * caller see is decided at each use.
  */
 import type { CompiledRoute } from "../../../config/compiled.ts";
-import { bindingText } from "../../../mcp/mcp-sessions.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { memoryLimit } from "../../../http/admission/memory.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { FairCache } from "./fair-cache.ts";
-import { bindingOf } from "../../announced-address.ts";
 import { keepsFor, type ListDeps } from "../../lists/list-rules.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { UpstreamTokens } from "../../upstream-tokens.ts";
 import type { RouteMember } from "../ask-member.ts";
+import { callerKey } from "../member-memory.ts";
 import { SlowMembers } from "./slow-members.ts";
 import { listedOf, type MemberList, type MergedMethod } from "./lists.ts";
 
@@ -121,8 +120,7 @@ function memoryOf({ items, bytes }: MemberList): number {
   return bytes + values * VALUE_BYTES + items.length * ITEM_BYTES;
 }
 
-function keyOf(caller: RequestContext, { prepared }: RouteMember, method: MergedMethod): string {
+function keyOf(caller: RequestContext, member: RouteMember, method: MergedMethod): string {
   // Groups and claims of a user change with the version.
-  const { user } = caller.principal ?? {};
-  return `${method} ${user?.version} ${bindingText({ ...bindingOf(caller), route: prepared.route.key })}`;
+  return `${method} ${caller.principal?.user.version} ${callerKey(caller, member)}`;
 }
