@@ -1,4 +1,5 @@
-/** Notifications of members that their lists have changed. */
+/** Notifications that lists have changed, of members and to clients. */
+import type { MessageJson } from "../../../mcp/federation/json.ts";
 import type { ChangedList } from "../../lists/list-changes.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { RouteMember } from "../ask-member.ts";
@@ -15,6 +16,11 @@ const METHODS: Readonly<Record<ChangedList, readonly MergedMethod[]>> = {
 export function changedList(method: unknown): ChangedList | undefined {
   const kind = /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(String(method))?.[1];
   return kind as ChangedList | undefined;
+}
+
+/** @returns the notification */
+export function changeOf(list: ChangedList): MessageJson {
+  return { jsonrpc: "2.0", method: `notifications/${list}/list_changed` };
 }
 
 export function forgetList(cache: ListCache, caller: RequestContext, member: RouteMember, list: ChangedList): void {

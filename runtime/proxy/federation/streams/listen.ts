@@ -12,7 +12,7 @@ import { SUBSCRIPTION, UPDATED, mayHearOf } from "../../lists/stream-reader.ts";
 import type { ChangedList } from "../../lists/list-changes.ts";
 import type { RequestContext } from "../../request-context.ts";
 import { answerTo, askMember } from "../ask-member.ts";
-import { changedList, forgetList } from "../lists/changed-lists.ts";
+import { changedList, changeOf, forgetList } from "../lists/changed-lists.ts";
 import { ClientStream, LISTS } from "./client-stream.ts";
 import { OPEN_MS, openAll, type AskingClient } from "../lists/collect.ts";
 import type { Link, Links } from "../links.ts";
@@ -114,7 +114,6 @@ class Listening {
 
   /** A member of the same revision. @returns when it has acknowledged */
   #listen(link: Link, { uris, tasks }: Wanted): Promise<void> {
-    const { run, current, snapshots } = this.#deps;
     const { prefix } = link.member;
     const notifications = {
       ...Object.fromEntries(this.#lists.map((list) => [`${list}ListChanged`, true])),
@@ -122,8 +121,8 @@ class Listening {
       ...(tasks.length > 0 && { taskIds: tasks }),
     };
     return new Promise((resolve) => {
-      const options = { run, current, snapshots, context: this.#context, link, notifications, lastEventId: undefined };
-      new MemberStream(options, {
+      const options = { context: this.#context, link, notifications };
+      new MemberStream(this.#deps, options, {
         take: (message) => {
           if (message === "none") return true;
           if (message["method"] !== "notifications/subscriptions/acknowledged") return this.#pass(link, message);
@@ -150,7 +149,7 @@ class Listening {
 
   /** A member with sessions: one for this stream. @returns when it has acknowledged */
   async #subscribe(link: Link, { uris }: Wanted): Promise<void> {
-    const { run, current, snapshots } = this.#deps;
+    const { run } = this.#deps;
     const { member, version, session, greeting } = link;
     const own = this.#lists.some(
       (list) => recordOf(recordOf(greeting?.["capabilities"])[list])["listChanged"] === true,
@@ -160,16 +159,8 @@ class Listening {
       return this.#followLists(member.prepared.route.key);
     }
     this.#context.exchange.onClose(() => link.close());
-    const options = {
-      run,
-      current,
-      snapshots,
-      context: this.#context,
-      link,
-      notifications: {},
-      lastEventId: undefined,
-    };
-    new MemberStream(options, {
+    const options = { context: this.#context, link, notifications: {} };
+    new MemberStream(this.#deps, options, {
       take: (message) => message === "none" || this.#pass(link, message),
       alive: () => this.#stream.keepAlive(),
       none: () => this.#followLists(member.prepared.route.key),
@@ -208,12 +199,12 @@ class Listening {
   /** A reload has removed the member. */
   #gone(prefix: string): void {
     for (const [uri, owner] of this.#uris) if (owner === prefix) this.#uris.delete(uri);
-    for (const list of this.#lists) this.#write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` });
+    for (const list of this.#lists) this.#write(changeOf(list));
   }
 
   #followLists(routeKey: string): void {
     this.#stream.follow(this.#deps, routeKey, (list) => {
-      if (this.#lists.includes(list)) this.#write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` });
+      if (this.#lists.includes(list)) this.#write(changeOf(list));
     });
   }
 

@@ -3,8 +3,6 @@
  *
  * Untrusted input: the member's stream. Promise: one that ends is opened again, later each time, and continues where it was.
  */
-import type { Snapshots } from "../../../config/snapshot.ts";
-import type { CurrentPrincipal } from "../../../identity/current-principal.ts";
 import { requestFor } from "../../../mcp/federation/eras.ts";
 import type { MessageJson } from "../../../mcp/federation/json.ts";
 import { EventBlocks } from "../../../mcp/lists/event-blocks.ts";
@@ -18,21 +16,23 @@ import type { MemberExchange } from "../member-exchange.ts";
 import { eventsIn, openMember, type Outgoing, type RunMember } from "../ask-member.ts";
 import type { Link } from "../links.ts";
 import { renewCaller } from "../renew-caller.ts";
+import type { ClientStreamDeps } from "./client-stream.ts";
 
 const PAUSES: Pauses = { firstMs: 1_000, mostMs: 60_000 };
 const MAX_BYTES = 16 * 1024 * 1024;
 const LISTEN_ID = "gateform-listen";
 
-export interface MemberStreamOptions {
-  readonly snapshots: Pick<Snapshots, "current">;
+export interface MemberStreamDeps extends Pick<ClientStreamDeps, "snapshots" | "current"> {
   readonly run: RunMember;
-  readonly current: CurrentPrincipal | undefined;
+}
+
+export interface MemberStreamOptions {
   readonly context: RequestContext;
   readonly link: Link;
   /** Asked of a member of the later revision. */
   readonly notifications: MessageJson;
   /** Where the client's stream was. */
-  readonly lastEventId: string | undefined;
+  readonly lastEventId?: string | undefined;
 }
 
 export interface MemberStreamReader {
@@ -47,6 +47,7 @@ export interface MemberStreamReader {
 }
 
 export class MemberStream {
+  readonly #deps: MemberStreamDeps;
   readonly #options: MemberStreamOptions;
   readonly #reader: MemberStreamReader;
   #lastEventId: string | undefined;
@@ -55,7 +56,8 @@ export class MemberStream {
   #exchange: MemberExchange | undefined;
   #ends = 0;
 
-  constructor(options: MemberStreamOptions, reader: MemberStreamReader) {
+  constructor(deps: MemberStreamDeps, options: MemberStreamOptions, reader: MemberStreamReader) {
+    this.#deps = deps;
     this.#options = options;
     this.#reader = reader;
     this.#lastEventId = options.lastEventId;
@@ -68,10 +70,10 @@ export class MemberStream {
   }
 
   open(): void {
-    const { run, context, link } = this.#options;
+    const { context, link } = this.#options;
     const events = new EventBlocks(MAX_BYTES);
     let isStream = false;
-    const exchange = openMember(run, context, link.member, this.#outgoing(), {
+    const exchange = openMember(this.#deps.run, context, link.member, this.#outgoing(), {
       onHead: (status, headers) => {
         isStream = status === 200 && isEventStream(allHeaders(headers, "content-type")[0] ?? "");
       },
@@ -101,9 +103,9 @@ export class MemberStream {
   /** @param wasStream false: the member has none */
   #ended(wasStream: boolean): void {
     if (this.#isClosed) return;
-    const { context, link, snapshots } = this.#options;
+    const { context, link } = this.#options;
     const membership = { federated: context.prepared.route.key, member: link.member.prepared.route.key };
-    if (!isMember(membership, snapshots.current())) return this.#reader.gone();
+    if (!isMember(membership, this.#deps.snapshots.current())) return this.#reader.gone();
     if (!wasStream) return this.#reader.none();
     const reopen = guard(context.exchange, () => void this.#reopen());
     this.#timer = setTimeout(reopen, pauseAfter(this.#ends, PAUSES));
@@ -111,8 +113,8 @@ export class MemberStream {
   }
 
   async #reopen(): Promise<void> {
-    const { context, current } = this.#options;
-    if (!(await renewCaller(current, context)) || this.#isClosed) return;
+    const { context } = this.#options;
+    if (!(await renewCaller(this.#deps.current, context)) || this.#isClosed) return;
     guard(context.exchange, () => this.open())();
   }
 

@@ -10,20 +10,20 @@ import { resultFor, withoutHopMeta } from "../../../mcp/federation/eras.ts";
 import { idText, recordOf, type MessageJson } from "../../../mcp/federation/json.ts";
 import { UPDATED, mayHearOf } from "../../lists/stream-reader.ts";
 import { guard } from "../../../shared/faults/guard.ts";
+import type { ChangedList } from "../../lists/list-changes.ts";
 import type { RequestContext } from "../../request-context.ts";
-import type { RouteMember, RunMember } from "../ask-member.ts";
+import type { RouteMember } from "../ask-member.ts";
 import { clientOf } from "../client.ts";
 import type { Gaps } from "../gaps.ts";
-import { changedList, forgetList } from "../lists/changed-lists.ts";
+import { changedList, changeOf, forgetList } from "../lists/changed-lists.ts";
 import { ClientStream, LISTS, type ClientStreamDeps } from "./client-stream.ts";
 import type { Link } from "../links.ts";
 import type { ListCache } from "../lists/list-cache.ts";
 import type { Owners } from "../lists/owners.ts";
-import { MemberStream } from "./member-stream.ts";
+import { MemberStream, type MemberStreamDeps } from "./member-stream.ts";
 import type { MemberSeals, StreamPosition } from "../member-seals.ts";
 
-export interface MergedStreamDeps extends ClientStreamDeps {
-  readonly run: RunMember;
+export interface MergedStreamDeps extends ClientStreamDeps, MemberStreamDeps {
   readonly seals: MemberSeals;
   readonly cache: ListCache;
   readonly owners: Owners;
@@ -47,22 +47,13 @@ export function mergeStreams(
   if (stream === undefined) return;
   context.lastEventId = "";
   const ids = new Map(position?.ids);
-  stream.follow(deps, context.prepared.route.key, (list) =>
-    stream.write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` }),
-  );
+  const tell = (list: ChangedList): boolean => stream.write(changeOf(list));
+  stream.follow(deps, context.prepared.route.key, tell);
   for (const link of links) {
     const { member } = link;
     const { prefix } = member;
-    const options = {
-      snapshots: deps.snapshots,
-      run: deps.run,
-      current: deps.current,
-      context,
-      link,
-      notifications: ALL_LISTS,
-      lastEventId: ids.get(prefix),
-    };
-    const reader = new MemberStream(options, {
+    const options = { context, link, notifications: ALL_LISTS, lastEventId: ids.get(prefix) };
+    const reader = new MemberStream(deps, options, {
       take(message, id) {
         const isKept = id !== undefined && id.length <= MAX_EVENT_ID;
         if (isKept) ids.set(prefix, id);
@@ -75,13 +66,10 @@ export function mergeStreams(
         return true;
       },
       alive: () => stream.keepAlive(),
-      none: () =>
-        stream.follow(deps, member.prepared.route.key, (list) =>
-          stream.write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` }),
-        ),
+      none: () => stream.follow(deps, member.prepared.route.key, tell),
       gone() {
         ids.delete(prefix);
-        for (const list of LISTS) stream.write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` });
+        for (const list of LISTS) tell(list);
       },
     });
     reader.open();
@@ -147,9 +135,8 @@ export function resumeCall(
   if (stream === undefined) return;
   context.lastEventId = "";
   const { prefix, method } = call;
-  const { run, current, snapshots } = deps;
-  const options = { run, current, snapshots, context, link, notifications: {}, lastEventId: ids[0]?.[1] };
-  new MemberStream(options, {
+  const options = { context, link, notifications: {}, lastEventId: ids[0]?.[1] };
+  new MemberStream(deps, options, {
     take(message, id) {
       const sealed = id === undefined ? undefined : deps.seals.positions.seal(context, { call, ids: [[prefix, id]] });
       if (message === "none") return stream.write(message, sealed);
