@@ -6,7 +6,7 @@
  * tokens.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { createAsk, type Ask } from "./ask.ts";
+import { createAsk } from "./ask.ts";
 import { CLIENTS, needsOf, type ClientSequence } from "./clients.ts";
 import { short, unknown, type Rule, type RuleVerdict } from "./rule.ts";
 import { examineMembers, type MemberReport } from "./members.ts";
@@ -49,10 +49,10 @@ export interface DoctorReport {
  * @param token of a user, to check the members of a federated route
  * @throws GatewayError `doctor.address`
  */
-export async function examine(address: string, token?: string, ask: Ask = createAsk()): Promise<DoctorReport> {
+export async function examine(address: string, token?: string): Promise<DoctorReport> {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
     throw new GatewayError("doctor.address", `Cannot examine "${address}": it must be an http or https address`);
-  const visit = createVisit(address, ask);
+  const visit = createVisit(address, createAsk());
   const { failure } = await visit.initialize();
   if (failure !== undefined) return nothingAnswers(visit.url.href, failure);
   const documents = takesDocuments(await visit.server());

@@ -8,7 +8,7 @@ import { readFile } from "node:fs/promises";
 import { createOperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { attempting } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
-import { createAsk, type Ask } from "./ask.ts";
+import { createAsk } from "./ask.ts";
 import { describe, short } from "./rule.ts";
 import { MCP_HEADERS } from "./visit.ts";
 
@@ -22,6 +22,8 @@ export interface MemberReport {
 }
 
 const MAX_MEMBERS = 50;
+/** Lists of many members are longer than the documents that clients read otherwise. */
+const LIST_BOUNDS = { timeoutMs: 20_000, maxBytes: 16 * 1024 * 1024, returnsRedirects: true };
 const LIST = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
 const FIXES: Readonly<Record<string, string>> = {
   unavailable:
@@ -30,11 +32,6 @@ const FIXES: Readonly<Record<string, string>> = {
   "too-long":
     "its list is above the limit of 2,000 tools or 8 MiB: serve less, or allow less in the policy of its route",
 };
-
-/** Lists of many members are longer than the documents that clients read otherwise. */
-function createListAsk(): Ask {
-  return createAsk(createOperatorFetch({ timeoutMs: 20_000, maxBytes: 16 * 1024 * 1024, returnsRedirects: true }));
-}
 
 /** @throws GatewayError `doctor.token` */
 export async function readToken(file: string): Promise<string> {
@@ -46,11 +43,8 @@ export async function readToken(file: string): Promise<string> {
 }
 
 /** @param token the user's External Token for this address */
-export async function examineMembers(
-  url: string,
-  token: string,
-  ask: Ask = createListAsk(),
-): Promise<readonly MemberReport[]> {
+export async function examineMembers(url: string, token: string): Promise<readonly MemberReport[]> {
+  const ask = createAsk(createOperatorFetch(LIST_BOUNDS));
   const headers = { ...MCP_HEADERS, authorization: `Bearer ${token}` };
   const answer = await ask({ method: "POST", url, headers, body: LIST });
   const { result } = answer.json() ?? {};
