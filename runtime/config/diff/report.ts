@@ -24,8 +24,8 @@ export function differenceText({
   statements,
   gaps,
   leads,
-  history = [],
-}: Pick<DiffReport, "statements" | "gaps" | "leads"> & Partial<Pick<DiffReport, "history">>): string {
+  history,
+}: Pick<DiffReport, "statements" | "gaps" | "leads" | "history">): string {
   const gains = statements.filter((each) => !isLoss(each));
   const losses = statements.filter(isLoss);
   const same = leads.length === 0 ? "No access change for the compared users." : "No access change.";
