@@ -11,7 +11,7 @@ import type { MemberSessions } from "../../mcp/federation/sessions.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerTo, askMember, type RouteMember, type MemberAnswer, type RunMember } from "./ask-member.ts";
-import { MemberMemory } from "./member-memory.ts";
+import { MemberMemory } from "./lists/member-memory.ts";
 
 export interface Link {
   readonly member: RouteMember;

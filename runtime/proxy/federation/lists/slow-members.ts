@@ -2,7 +2,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { RouteMember } from "../ask-member.ts";
-import { MemberMemory } from "../member-memory.ts";
+import { MemberMemory } from "./member-memory.ts";
 
 const OMITTED_MS = 15_000;
 /** A shorter wait for a failure delays no list noticeably. */

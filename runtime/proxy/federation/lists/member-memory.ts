@@ -1,11 +1,11 @@
 /** Facts about members for one caller, for a limited time. A changed route of the member begins without them. */
-import type { CompiledRoute } from "../../config/compiled.ts";
-import { bindingText } from "../../mcp/mcp-sessions.ts";
-import { BoundedCache, type Visited } from "../../shared/cache.ts";
-import type { Clock } from "../../shared/clock.ts";
-import { bindingOf } from "../announced-address.ts";
-import type { RequestContext } from "../request-context.ts";
-import type { RouteMember } from "./ask-member.ts";
+import type { CompiledRoute } from "../../../config/compiled.ts";
+import { bindingText } from "../../../mcp/mcp-sessions.ts";
+import { BoundedCache, type Visited } from "../../../shared/cache.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import { bindingOf } from "../../announced-address.ts";
+import type { RequestContext } from "../../request-context.ts";
+import type { RouteMember } from "../ask-member.ts";
 
 interface Entry<V> extends Visited {
   readonly route: CompiledRoute;
