@@ -15,7 +15,7 @@ import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { RequestContext } from "../request-context.ts";
-import { keepsFor, type ListDeps, type ListRules } from "./list-rules.ts";
+import { keepsFor, mayHide, type ListDeps, type ListRules } from "./list-rules.ts";
 import { withoutBodyHeaders, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
 import { StrayReader } from "./stray-reader.ts";
 import { lockReaderFor } from "./tool-lock.ts";
@@ -37,7 +37,7 @@ interface Head {
 export function listReaderFor(deps: ListDeps, context: RequestContext, next: ListReceiver): AnswerReader | undefined {
   const { exchange, prepared, message } = context;
   const { toolLock } = prepared;
-  const filters = prepared.filtersLists || deps.blocks?.hasTools(prepared.route.key) === true;
+  const filters = mayHide(deps, prepared);
   if (!filters && toolLock === undefined) return undefined;
   // Streams opened by GET repeat missed responses.
   const isStream = exchange.method === "GET";

@@ -3,6 +3,7 @@ import type { Blocks } from "../../identity/blocks.ts";
 import type { Log } from "../../shared/log.ts";
 import { isPlainToolName } from "../../policy/mcp/tool-names.ts";
 import { mayUse, type ListedItem } from "../../policy/reach.ts";
+import type { PreparedRoute } from "../prepared-route.ts";
 import type { RequestContext } from "../request-context.ts";
 import { clearTools } from "../../mcp/clear-tools.ts";
 import type { ListChanges } from "./list-changes.ts";
@@ -50,6 +51,11 @@ export function keepsFor(
       return true;
     };
   };
+}
+
+/** Whether the policy or blocks of a route can hide items of its lists. */
+export function mayHide({ blocks }: Pick<ListDeps, "blocks">, { filtersLists, route }: PreparedRoute): boolean {
+  return filtersLists || blocks?.hasTools(route.key) === true;
 }
 
 export interface ListDeps extends ToolLockDeps {

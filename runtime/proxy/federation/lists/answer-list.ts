@@ -1,6 +1,6 @@
 /** The response to a request for a list: the lists of all members as one. */
 import { recordOf, type MessageJson } from "../../../mcp/federation/json.ts";
-import { keepsFor, type ListDeps } from "../../lists/list-rules.ts";
+import { keepsFor, mayHide, type ListDeps } from "../../lists/list-rules.ts";
 import type { RequestContext } from "../../request-context.ts";
 import { collect, type AskingClient, type CollectDeps, type Collected } from "./collect.ts";
 import { listedTools } from "../discovery/find-tools.ts";
@@ -55,8 +55,7 @@ export async function mergedList(
   const { lists, gaps } = await collect(deps, context, method, client);
   deps.gaps.tellAll(context, gaps);
   const { prepared } = context;
-  const isFiltered = prepared.filtersLists || deps.blocks?.hasTools(prepared.route.key) === true;
-  const keeps = isFiltered ? keepsFor(deps, context)() : () => true;
+  const keeps = mayHide(deps, prepared) ? keepsFor(deps, context)() : () => true;
   const { mcp } = prepared.route;
   const claims = mcp?.kind === "server" ? mcp.resourcePrefixes : [];
   const { items, dropped } = mergeLists(method, lists, claims, keeps);
