@@ -14,14 +14,10 @@ import { guard } from "../../shared/faults/guard.ts";
 import { endBroken } from "../../http/end-broken.ts";
 import { grpcTrailers, isGrpcWebCall } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
-import type { MessageAddresses } from "../../mcp/message-address.ts";
 import { answerEnded, endAnswer, lastEvent, LISTEN, type StreamEnd } from "../answers/answer-ended.ts";
-import { announcementReader } from "../announced-address.ts";
-import { callReaderFor, type CallReaderDeps } from "../history/outcome.ts";
-import { answerReaderFor } from "../lists/member-reader.ts";
 import { listReaderFor } from "../lists/list-reader.ts";
 import type { AnswerReader, ListReceiver } from "../lists/list-receiver.ts";
-import type { ListDeps } from "../lists/list-rules.ts";
+import { mcpReaders, type McpReaderDeps } from "../lists/mcp-readers.ts";
 import type { Transport, UpstreamCall, UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { answerFailure } from "./failure.ts";
@@ -38,9 +34,8 @@ import { StreamAdmission, type AdmissionDeps } from "./stream-admission.ts";
 import { announcedByClient, announcedByUpstream, mayTrail, requestTrailers, responseTrailers } from "./trailers.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
-export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps, CallReaderDeps {
+export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, McpReaderDeps {
   readonly transport: Transport;
-  readonly messageAddresses: MessageAddresses;
   /** Makes an upstream's MCP session id ours. */
   readonly sealSession: (context: RequestContext, upstreamSession: string) => string | undefined;
   /** Handles a response that rejects or requests the Internal Token; undefined if the response is for the client. */
@@ -128,14 +123,9 @@ export class Forwarding implements ListReceiver {
     this.#admission.track(this.#upstream);
     if (!this.#asksAgain)
       this.#lists = prepared.isMcpServer ? listReaderFor(this.#deps, this.#context, this) : undefined;
-    const receiver = prepared.isMcpServer ? callReaderFor(this.#deps, this.#context, this.#lists ?? this, this) : this;
-    const isMcpStream = prepared.isMcpServer && exchange.method === "GET";
-    const announcing = isMcpStream
-      ? announcementReader(this.#deps.messageAddresses, this.#context, this.#upstream, receiver)
-      : receiver;
     const first = prepared.isMcpServer
-      ? answerReaderFor(this.#deps, this.#context, announcing, receiver, this)
-      : receiver;
+      ? mcpReaders(this.#deps, this.#context, this.#upstream, this.#lists, this)
+      : this;
     this.#call = this.#deps.transport.send(
       {
         upstream: this.#upstream,
