@@ -13,14 +13,15 @@ import type { Exchange } from "../../../http/exchange.ts";
 import type { IssuerKeys } from "../../../issuers/issuer-keys.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import type { Parameters } from "../../../shared/http/query.ts";
+import type { UserId } from "../../../shared/user-id.ts";
 import { pass, refuse, refuseBlocked, type StepResult } from "../answer.ts";
 import { routesOfAudience } from "../find-issuer.ts";
-import { workloadAssertionKey } from "../grant-records.ts";
 import { attest, type Attested, findOpened } from "../runs/attest-run.ts";
 import type { AgentRun } from "../runs/runs.ts";
 import { scopesSupported, toolScopesIn } from "../scope.ts";
 import { boundTo } from "./access-token.ts";
 import { badAssertion, chooseScope } from "./id-jag-claims.ts";
+import { latestEnd, useOnce } from "./platform-token.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
@@ -56,7 +57,8 @@ export async function exchangeRun(deps: RunDeps, request: RunRequest): Promise<S
   const attested = await attest({ issuerKeys, failedProofs, blocks: deps.session.blocks }, request, token);
   if (!attested.ok) return attested;
   const run = await deps.runs.findOf(attested.value.pointer);
-  if (run?.value.state !== "active") return badAssertion("no approved agent run of this workload", "workload");
+  const userId = run?.value.state === "active" ? run.value.userId : undefined;
+  if (!run || userId === undefined) return badAssertion("no approved agent run of this workload", "workload");
 
   // The run names its servers, and the rule must still open this one, on this host.
   const opened = findOpened(snapshot, attested.value, resource);
@@ -67,9 +69,9 @@ export async function exchangeRun(deps: RunDeps, request: RunRequest): Promise<S
   const scope = chooseScope({ scope: run.value.scope }, form.get("scope") ?? run.value.scope, supported);
   if (!scope.ok) return scope;
 
-  const end = await confirmUser(deps, request, run, audience);
+  const end = await confirmUser(deps, request, { run, userId, audience });
   return end.ok
-    ? issue(deps, request, attested.value, { run, audience, scope: scope.value, sessionEnd: end.value })
+    ? issue(deps, request, attested.value, { run, userId, audience, scope: scope.value, sessionEnd: end.value })
     : end;
 }
 
@@ -77,11 +79,10 @@ export async function exchangeRun(deps: RunDeps, request: RunRequest): Promise<S
 async function confirmUser(
   deps: RunDeps,
   request: RunRequest,
-  run: AgentRun,
-  audience: string,
+  { run, userId, audience }: Pick<Allowed, "run" | "userId" | "audience">,
 ): Promise<StepResult<number>> {
   const { identities, blocks } = deps.session;
-  const { userId = "", sessionExpiresAt = 0, workload } = run.value;
+  const { sessionExpiresAt = 0, workload } = run.value;
   const actor = { id: workload.userId, run: run.id, claims: workload.claims, assertedBy: workload.assertedBy };
   // Before the provider is asked: a block must not end the run.
   const stored = await identities.find(userId);
@@ -111,6 +112,8 @@ async function confirmUser(
 
 interface Allowed {
   readonly run: AgentRun;
+  /** The user who approved it. */
+  readonly userId: UserId;
   readonly audience: string;
   readonly scope: string;
   readonly sessionEnd: number;
@@ -119,28 +122,13 @@ interface Allowed {
 async function issue(
   deps: RunDeps,
   request: RunRequest,
-  { entry, userId: workload, hash, expiresAt }: Attested,
-  { run, audience, scope, sessionEnd }: Allowed,
+  attested: Attested,
+  { run, userId, audience, scope, sessionEnd }: Allowed,
 ): Promise<StepResult<TokenAnswer>> {
-  // The platform's token must be new, if the platform issues one for each use.
-  if (!entry.allowsReplay) {
-    const noted = await deps.store.put(
-      workloadAssertionKey(hash),
-      { schema: 1 },
-      { ifVersion: 0, expiresAt: expiresAt + 1 },
-    );
-    if (!noted.ok) return badAssertion("used before", "workload");
-  }
-  const { now, snapshot } = request;
-  const longest = snapshot.settings.lifetimes.accessToken;
-  const endsAt = Math.min(
-    now + Math.min(longest, entry.maxTokenLifetimeSeconds ?? longest),
-    expiresAt,
-    run.value.endsAt,
-    sessionEnd,
-  );
-  const { userId } = run.value;
-  if (userId === undefined) return badAssertion("the agent run has no user", "workload");
+  const used = await useOnce(deps.store, attested);
+  if (!used.ok) return used;
+  const { entry, userId: workload, hash } = attested;
+  const endsAt = Math.min(latestEnd(request, attested), run.value.endsAt, sessionEnd);
   deps.log.info(
     { run: run.id, user: userId, workload, audience, issuer: entry.name, assertion: hash },
     "agent run got an access token",

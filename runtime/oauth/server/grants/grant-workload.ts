@@ -14,18 +14,18 @@ import type { Exchange } from "../../../http/exchange.ts";
 import { asserter } from "../../../identity/users/asserted.ts";
 import type { IssuerKeys } from "../../../issuers/issuer-keys.ts";
 import { readUnverified } from "../../../issuers/read-unverified.ts";
-import { verifyWorkload, type Workload, type WorkloadTokenContext } from "../../../issuers/workload-token.ts";
+import type { Workload } from "../../../issuers/workload-token.ts";
 import type { Parameters } from "../../../shared/http/query.ts";
 import { randomHandle } from "../../../shared/keys.ts";
-import { networkOf } from "../../../shared/rate-limit.ts";
-import { pass, refuse, refuseBlocked, tooMany, type StepResult } from "../answer.ts";
+import { pass, refuse, refuseBlocked, type StepResult } from "../answer.ts";
 import type { Client } from "../clients/client.ts";
-import { findServer, routesOfAudience, workloadIssuers, type Issuer } from "../find-issuer.ts";
-import { storeGrant, type GrantRecord, workloadAssertionKey } from "../grant-records.ts";
+import { findServer, routesOfAudience, type Issuer } from "../find-issuer.ts";
+import { storeGrant, type GrantRecord } from "../grant-records.ts";
 import { TOKEN_PATH } from "../metadata.ts";
-import { badAssertion, chooseScope } from "./id-jag-claims.ts";
+import { chooseScope } from "./id-jag-claims.ts";
 import { DEFAULT_SCOPE, scopesSupported, toolScopesIn } from "../scope.ts";
 import { boundTo } from "./access-token.ts";
+import { latestEnd, useOnce, verifyPresented } from "./platform-token.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
@@ -60,32 +60,19 @@ export async function exchangeWorkload(deps: WorkloadDeps, request: WorkloadRequ
   const resource = form.get("resource");
   if (resource === undefined) return refuse("invalid_request", "resource is missing");
 
-  // Invalid assertions count against the peer, since verifying costs more than sending.
-  const sender = `${networkOf(request.peer)} workload`;
-  const waitSeconds = deps.failedProofs.take(sender);
-  if (waitSeconds > 0) return tooMany(waitSeconds, "too many invalid assertions from one peer");
-  const verified = await verifyWorkload(deps.issuerKeys, placeOf(request), assertion);
-  if (verified.ok || verified.reason !== "bad") deps.failedProofs.giveBack(sender);
-  if (!verified.ok)
-    return verified.reason === "bad"
-      ? badAssertion(verified.detail, "workload")
-      : refuse("temporarily_unavailable", "Please try again later", `workload: ${verified.detail}`);
+  const verified = await verifyPresented(deps, request, [TOKEN_PATH], assertion);
+  if (!verified.ok) return verified;
 
   // Checked only after authentication, so that others cannot find out which resources exist.
   const audience = findServer(issuer, resource);
-  const rules = verified.workload.rules.filter((rule) => opens(rule, issuer, audience));
+  const rules = verified.value.rules.filter((rule) => opens(rule, issuer, audience));
   if (audience === undefined || rules.length === 0)
     return refuse("invalid_target", "resource must be an MCP server that a rule opens", "workload: no rule opens it");
   // The platform states no scopes: the rule is the limit.
   const supported = scopesSupported(routesOfAudience(issuer, audience));
   const scope = chooseScope({ scope: supported.join(" ") }, form.get("scope") ?? DEFAULT_SCOPE, supported);
   if (!scope.ok) return scope;
-  return createGrant(deps, request, { ...verified.workload, rules, audience, scope: scope.value });
-}
-
-function placeOf({ snapshot, issuer, now }: WorkloadRequest): WorkloadTokenContext {
-  const { origin } = issuer;
-  return { entries: workloadIssuers(snapshot, issuer), audiences: [origin, `${origin}/`, origin + TOKEN_PATH], now };
+  return createGrant(deps, request, { ...verified.value, rules, audience, scope: scope.value });
 }
 
 function opens({ resources }: WorkloadRule, issuer: Issuer, audience: string | undefined): boolean {
@@ -102,7 +89,7 @@ async function createGrant(
   request: WorkloadRequest,
   allowed: Allowed,
 ): Promise<StepResult<TokenAnswer>> {
-  const { client, issuer, now, snapshot } = request;
+  const { client, issuer, now } = request;
   const { entry, userId, rules, audience, scope, hash } = allowed;
 
   // A block must not consume the assertion.
@@ -110,18 +97,9 @@ async function createGrant(
   const block = deps.session.blocks?.find({ user: { id: userId, email: "" }, clientId: client?.id, grantId });
   if (block) return refuseBlocked(block);
 
-  // It must be new, if the platform issues one for each use.
-  if (!entry.allowsReplay) {
-    const noted = await deps.store.put(
-      workloadAssertionKey(hash),
-      { schema: 1 },
-      { ifVersion: 0, expiresAt: allowed.expiresAt + 1 },
-    );
-    if (!noted.ok) return badAssertion("used before", "workload");
-  }
-
-  const longest = snapshot.settings.lifetimes.accessToken;
-  const endsAt = Math.min(now + Math.min(longest, entry.maxTokenLifetimeSeconds ?? longest), allowed.expiresAt);
+  const used = await useOnce(deps.store, allowed);
+  if (!used.ok) return used;
+  const endsAt = latestEnd(request, allowed);
   const grant: GrantRecord = {
     schema: 1,
     issuer: issuer.origin,

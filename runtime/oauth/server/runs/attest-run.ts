@@ -12,11 +12,12 @@ import type { Blocks } from "../../../identity/blocks.ts";
 import type { AssertedBy } from "../../../identity/principal.ts";
 import { asserter } from "../../../identity/users/asserted.ts";
 import type { IssuerKeys } from "../../../issuers/issuer-keys.ts";
-import { verifyWorkload, type Workload } from "../../../issuers/workload-token.ts";
-import { type FailureLimit, networkOf } from "../../../shared/rate-limit.ts";
-import { pass, refuse, refuseBlocked, tooMany, type StepResult } from "../answer.ts";
+import type { Workload } from "../../../issuers/workload-token.ts";
+import type { FailureLimit } from "../../../shared/rate-limit.ts";
+import { pass, refuseBlocked, type StepResult } from "../answer.ts";
 import { findIssuer, findServer, type Issuer, workloadIssuers } from "../find-issuer.ts";
 import { badAssertion } from "../grants/id-jag-claims.ts";
+import { type Presented, verifyPresented } from "../grants/platform-token.ts";
 import { RUNS_PATH, TOKEN_PATH } from "../metadata.ts";
 import { pointerOf } from "./runs.ts";
 
@@ -24,14 +25,6 @@ export interface AttestDeps {
   readonly issuerKeys: IssuerKeys;
   readonly failedProofs: FailureLimit;
   readonly blocks?: Pick<Blocks, "find"> | undefined;
-}
-
-export interface Presented {
-  readonly snapshot: Snapshot;
-  readonly issuer: Issuer;
-  readonly peer: string;
-  /** Epoch seconds. */
-  readonly now: number;
 }
 
 export type RunsRule = WorkloadRule & { readonly agentRuns: AgentRuns };
@@ -45,35 +38,24 @@ export interface Attested extends Pick<Workload, "entry" | "userId" | "expiresAt
 }
 
 export async function attest(
-  { issuerKeys, failedProofs, blocks }: AttestDeps,
-  { snapshot, issuer, peer, now }: Presented,
+  { blocks, ...deps }: AttestDeps,
+  presented: Presented,
   token: string,
 ): Promise<StepResult<Attested>> {
-  // Invalid tokens count against the peer, since verifying costs more than sending.
-  const sender = `${networkOf(peer)} workload`;
-  const waitSeconds = failedProofs.take(sender);
-  if (waitSeconds > 0) return tooMany(waitSeconds, "too many invalid assertions from one peer");
-  const { origin } = issuer;
-  const audiences = [origin, `${origin}/`, origin + TOKEN_PATH, origin + RUNS_PATH];
-  const place = { entries: workloadIssuers(snapshot, issuer), audiences, now };
-  const verified = await verifyWorkload(issuerKeys, place, token);
-  if (verified.ok || verified.reason !== "bad") failedProofs.giveBack(sender);
-  if (!verified.ok)
-    return verified.reason === "bad"
-      ? badAssertion(verified.detail, "workload")
-      : refuse("temporarily_unavailable", "Please try again later", `workload: ${verified.detail}`);
+  const verified = await verifyPresented(deps, presented, [TOKEN_PATH, RUNS_PATH], token);
+  if (!verified.ok) return verified;
 
   // With several rules, their order would decide which claims identify the run.
-  const { entry, userId, expiresAt, hash } = verified.workload;
-  const [rule, ...others] = verified.workload.rules.filter(isRunsRule);
+  const { entry, userId, expiresAt, hash } = verified.value;
+  const [rule, ...others] = verified.value.rules.filter(isRunsRule);
   if (rule === undefined || others.length > 0)
     return badAssertion(`matches ${rule ? "several rules" : "no rule"} of ${entry.name} with agent_runs`, "workload");
-  const read = readRunClaims(rule.agentRuns, verified.workload.claims);
+  const read = readRunClaims(rule.agentRuns, verified.value.claims);
   if (!read.ok) return badAssertion(read.problem, "workload");
   const block = blocks?.find({ user: { id: userId, email: "" }, clientId: userId });
   if (block) return refuseBlocked(block);
 
-  const assertedBy = asserter(entry, origin, [rule]);
+  const assertedBy = asserter(entry, presented.issuer.origin, [rule]);
   const pointer = pointerOf(assertedBy, userId, read.key);
   return pass({ entry, userId, expiresAt, hash, rule, assertedBy, claims: read.claims, pointer });
 }
