@@ -128,14 +128,14 @@ function readRequest(call: Call, body: unknown): StepResult<RequestedRun> {
     return refuse("invalid_request", `expires_in must be a whole number of ${MIN_SECONDS} to ${maxSeconds} seconds`);
   const servers = readServers(call, body["servers"]);
   if (!servers.ok) return servers;
-  const scope = readScope(call, body["scope"], servers.value);
+  const scope = readScope(body["scope"], servers.value);
   if (!scope.ok) return scope;
   const { userId, claims, assertedBy, pointer } = attested;
   return pass({
     pointer,
     workload: { userId, claims, assertedBy },
     purpose,
-    servers: servers.value,
+    servers: [...servers.value.keys()].sort(),
     scope: scope.value,
     approver: lowerAscii(approver),
     ...(approverGroups && { approverGroups }),
@@ -149,28 +149,28 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-function readServers({ snapshot, attested }: Call, value: unknown): StepResult<readonly string[]> {
+/** Issuers of the servers by resource. */
+type RunServers = ReadonlyMap<string, Issuer>;
+
+function readServers({ snapshot, attested }: Call, value: unknown): StepResult<RunServers> {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_SERVERS)
     return refuse("invalid_request", `servers must be a list of 1 to ${MAX_SERVERS} URLs of MCP servers`);
-  const servers = new Set<string>();
+  const servers = new Map<string, Issuer>();
   for (const address of value as readonly unknown[]) {
     const isUsable = typeof address === "string" && address.length <= MAX_ADDRESS;
     const found = isUsable ? findOpened(snapshot, attested, address) : undefined;
     if (!found) return refuse("invalid_target", "servers must be MCP servers that the rule of the workload opens");
-    servers.add(found.audience);
+    servers.set(found.audience, found.issuer);
   }
-  return pass([...servers].sort());
+  return pass(servers);
 }
 
-function readScope({ snapshot, attested }: Call, value: unknown, servers: readonly string[]): StepResult<string> {
+function readScope(value: unknown, servers: RunServers): StepResult<string> {
   if (value === undefined) return pass(DEFAULT_SCOPE);
   if (typeof value !== "string" || value.length > MAX_SCOPE)
     return refuse("invalid_request", `scope must be text of at most ${MAX_SCOPE} characters`);
   const supported = new Set(
-    servers.flatMap((server) => {
-      const found = findOpened(snapshot, attested, server);
-      return found ? scopesSupported(routesOfAudience(found.issuer, found.audience)) : [];
-    }),
+    [...servers].flatMap(([audience, issuer]) => scopesSupported(routesOfAudience(issuer, audience))),
   );
   const words = value.split(" ").filter((word) => word !== "");
   // Not ignored, as for other clients: the approver sees exactly what was requested.
