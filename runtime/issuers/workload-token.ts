@@ -27,8 +27,6 @@ export interface Workload {
   readonly expiresAt: number;
   /** Hash of issuer and token: the same at every presentation. */
   readonly hash: string;
-  /** `sub` of the token. */
-  readonly subject: string;
   readonly claims: Claims;
 }
 
@@ -64,7 +62,7 @@ export async function verifyWorkload(
   if (!made.ok) return bad(`sub ${made.problem}`);
   const rules = entry.workloadRules.filter((rule) => matchesClaims(rule.claims, claims));
   if (rules.length === 0) return bad(`matches no rule of ${entry.name}`);
-  return { ok: true, workload: { entry, userId: made.id, rules, expiresAt, hash, subject, claims } };
+  return { ok: true, workload: { entry, userId: made.id, rules, expiresAt, hash, claims } };
 }
 
 export interface PlatformTokenTerms {

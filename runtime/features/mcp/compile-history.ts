@@ -35,7 +35,6 @@ export type HistoryEffect =
   | {
       readonly kind: "total";
       readonly argument: readonly string[];
-      readonly pointer: string;
       /** In units of 10^-6. */
       readonly limit: number;
       readonly withinMs: number;
@@ -111,7 +110,6 @@ function compileEffect(
   const effect = {
     kind: "total",
     argument: tokens(argument),
-    pointer: argument,
     limit: limitOf(limit) ?? 0,
     withinMs: msOf(within),
   } as const;

@@ -107,7 +107,7 @@ export const historyRulesSetting = blockList(historyRuleShape, {
   annotation: "mcp_server_history_rules",
 });
 
-export const EFFECTS = ["after", "not_after", "at_most", "total"] as const;
+const EFFECTS = ["after", "not_after", "at_most", "total"] as const;
 
 const MAX_RULES = 64;
 const MAX_CRITERIA = 1_000;

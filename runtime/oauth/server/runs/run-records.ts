@@ -57,8 +57,6 @@ export interface RunRecord extends RequestedRun {
   readonly state: RunState;
   /** The user who decided. An active run acts for this user only. */
   readonly userId?: UserId;
-  readonly userName?: string;
-  readonly decidedAt?: number;
   /** Epoch seconds. After it, the user is confirmed by the provider before new tokens are issued. */
   readonly sessionExpiresAt?: number;
   /** MAC of the ID and the rest of the record. */
@@ -84,7 +82,7 @@ export const RUNS_TAG = "runs";
 export const askedTag = (email: string): string => `run-approver:${hashSecret(email)}`;
 
 /** Tag of runs that are pending a decision. */
-export const ASKED_TAG = "run-pending";
+const ASKED_TAG = "run-pending";
 
 export function runTags({ state, userId, workload, approver }: Omit<RunRecord, "proof">): readonly string[] {
   return [

@@ -5,7 +5,6 @@
  * only its state does, once. The end of a run ends all of its tokens on every process within 2 s.
  */
 import type { Principal } from "../../../identity/principal.ts";
-import { nameOf } from "../../../identity/principal.ts";
 import type { Revocations } from "../../../identity/interfaces.ts";
 import { lowerAscii } from "../../../shared/ascii.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
@@ -30,7 +29,7 @@ import {
 } from "./run-records.ts";
 
 /** Pending runs per approver: a user does not read more. */
-export const MOST_PENDING = 16;
+const MOST_PENDING = 16;
 /** New requests in one process: of one workload with ever new claims, of one rule, of all. */
 const ONE_WORKLOAD = { burst: 30, perSecond: 1 / 60 };
 const ONE_RULE = { burst: 120, perSecond: 0.1 };
@@ -121,8 +120,6 @@ export class Runs {
       ...before,
       state: decision,
       userId: user.id,
-      userName: nameOf(user),
-      decidedAt: now,
       ...(decision === "active" ? { sessionExpiresAt: principal.expiresAt } : {}),
     });
     const expiresAt = decision === "active" ? record.endsAt : Math.min(record.endsAt, now + REFUSED_SECONDS);
