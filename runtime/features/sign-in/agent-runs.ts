@@ -6,7 +6,7 @@
 import { errorAt, quote, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import { block } from "../../settings/types/block.ts";
 import { textList } from "../../settings/types/list.ts";
-import type { ShapeDoc } from "../../settings/types/registry.ts";
+import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
 import { duration } from "../../settings/types/scalar.ts";
 import { accepted, durationSeconds, parseDuration } from "../../settings/values.ts";
 import { claimNameProblem, claimPath, type ClaimTable, findClaim, identifiesNothing } from "./claim-rules.ts";
@@ -55,7 +55,7 @@ export function compileAgentRuns(doc: AgentRunsDoc, claims: ClaimTable): AgentRu
   return {
     claims: names.map((name) => ({ name, path: claimPath(name), identifies: identifying.has(name) })),
     approverGroups: doc.approver_groups,
-    maxSeconds: durationSeconds(doc.max_duration ?? "8h"),
+    maxSeconds: durationSeconds(withDefaults(shape, doc).max_duration),
   };
 }
 
