@@ -22,14 +22,16 @@ export function createVocabulary(digests: Digests | undefined): Vocabulary {
   const folded = new Map<string, string>();
   if (digests) for (const flag of [true, false]) values.set(`b${digests.flag(flag)}`, flag);
   const learnValues = (given: Iterable<unknown>): void => {
-    for (const value of digests ? given : []) {
-      if (typeof value === "string") values.set(`t${(digests as Digests).text(value)}`, value);
-      else if (typeof value === "number") values.set(`n${(digests as Digests).number(String(value))}`, value);
+    if (!digests) return;
+    for (const value of given) {
+      if (typeof value === "string") values.set(`t${digests.text(value)}`, value);
+      else if (typeof value === "number") values.set(`n${digests.number(String(value))}`, value);
     }
   };
   const learnNames = (given: readonly string[]): void => {
-    for (const name of digests ? given : []) {
-      const digest = (digests as Digests).name(name);
+    if (!digests) return;
+    for (const name of given) {
+      const digest = digests.name(name);
       names.set(digest.exact, name);
       folded.set(digest.folded, name);
     }
