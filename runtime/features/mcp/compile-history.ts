@@ -5,7 +5,7 @@ import { parsePointer } from "../../policy/mcp/argument-values.ts";
 import { bindToolClasses } from "../../policy/bind-tool-classes.ts";
 import type { ToolClasses } from "../../policy/mcp/tool-classes.ts";
 import { FALSE, outcomeOf, type Truth, UNKNOWN } from "../../policy/packed-outcome.ts";
-import type { ActionDoc } from "../../policy/parse.ts";
+import { type ActionDoc, canonicalGroups } from "../../policy/parse.ts";
 import { findAny } from "../../policy/tree.ts";
 import { policyLine } from "../../policy/words/policy-words.ts";
 import { accepted, parseDuration } from "../../settings/values.ts";
@@ -45,7 +45,7 @@ interface Earlier {
   readonly withinMs: number;
 }
 
-/** Approvers as in a policy's rule; undefined: the caller confirms. */
+/** Approvers as in a compiled policy's rule; undefined: the caller confirms. */
 export interface HistoryApproval {
   readonly approvers: readonly string[] | undefined;
 }
@@ -96,8 +96,9 @@ function compileEffect(
   if (notAfter) {
     const { within, unless_approved: isApprovable = false, approvers } = notAfter;
     const calls = matcher(notAfter.calls, classes);
+    const approval = isApprovable ? { approvers: approvers && canonicalGroups(approvers) } : undefined;
     return {
-      effect: { kind: "not_after", calls, withinMs: msOf(within), approval: isApprovable ? { approvers } : undefined },
+      effect: { kind: "not_after", calls, withinMs: msOf(within), approval },
       words: `not after a call within ${within} ${by}${isApprovable ? " unless approved" : ""}, when ${policyLine(calls)}`,
     };
   }

@@ -7,9 +7,8 @@
 import type { HistoryApproval, HistoryRule } from "../../features/mcp/compile-history.ts";
 import { refusedDecision } from "../../policy/evaluate.ts";
 import type { Decision } from "../../policy/facts.ts";
-import { APPROVAL_REQUIRED, APPROVED } from "../../policy/mcp/approval.ts";
+import { APPROVAL_REQUIRED, needApproval } from "../../policy/mcp/approval.ts";
 import { type HistoryReason, historyReasonText } from "../../policy/words/history-reasons.ts";
-import { canonicalGroups } from "../../policy/parse.ts";
 import type { CallPlan, HistoryKey, Restriction } from "./plan.ts";
 
 export interface HistoryDenial {
@@ -149,24 +148,14 @@ export function applyEarlier(decision: Decision, found: readonly HistoryDenial[]
   const [first] = found;
   if (first === undefined) return decision;
   if (first.approval === undefined) return decisionOf(first);
-  const approved = decision.approval?.approved ?? {
-    ...decision,
-    allowWhyTrue: [...decision.allowWhyTrue, APPROVED].sort(),
-  };
-  const lists = [
-    ...(decision.approval?.approvers ?? []),
-    ...found.flatMap(({ approval }) =>
-      approval?.approvers === undefined ? [] : [canonicalGroups(approval.approvers)],
-    ),
-  ];
-  const approvers = [...new Set(lists.map((list) => JSON.stringify(list)))]
-    .sort()
-    .map((text) => JSON.parse(text) as readonly string[]);
   return {
     ...decision,
     allowed: false,
     allowWhyTrue: [],
     allowWhyFalse: [...new Set([APPROVAL_REQUIRED, ...found.map(reasonText)])].sort(),
-    approval: { approvers, approved },
+    approval: needApproval(
+      decision,
+      found.flatMap(({ approval }) => approval ?? []),
+    ),
   };
 }

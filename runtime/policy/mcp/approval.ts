@@ -25,11 +25,8 @@ export function askApproval({ approve }: PolicyTree, facts: Facts, decision: Dec
   if (approve.length === 0 || !decision.allowed || facts.mcp?.method !== "tools/call") return decision;
   const asking = approve.filter((rule) => outcomeOf(findRule(rule, facts)) !== FALSE);
   if (asking.length === 0) return decision;
-  const lists = asking.flatMap(({ approvers }) => (approvers === undefined ? [] : [JSON.stringify(approvers)]));
-  const approvers = [...new Set(lists)].sort().map((text) => JSON.parse(text) as readonly string[]);
-  const approved = { ...decision, allowWhyTrue: [...decision.allowWhyTrue, APPROVED].sort() };
   const { denyWhyTrue, denyWhyFalse } = decision;
-  const approval: ApprovalNeed = { approvers, approved };
+  const approval = needApproval(decision, asking);
   return {
     allowed: false,
     denied: false,
@@ -38,6 +35,20 @@ export function askApproval({ approve }: PolicyTree, facts: Facts, decision: Dec
     denyWhyTrue,
     denyWhyFalse,
     approval,
+  };
+}
+
+/** The approval that these rules require, in addition to one that the decision already requires. */
+export function needApproval(
+  decision: Decision,
+  asking: readonly { readonly approvers?: readonly string[] | undefined }[],
+): ApprovalNeed {
+  const { approvers: earlier = [], approved } = decision.approval ?? {};
+  const lists = [...earlier, ...asking.flatMap(({ approvers }) => (approvers === undefined ? [] : [approvers]))];
+  const texts = new Set(lists.map((list) => JSON.stringify(list)));
+  return {
+    approvers: [...texts].sort().map((text) => JSON.parse(text) as readonly string[]),
+    approved: approved ?? { ...decision, allowWhyTrue: [...decision.allowWhyTrue, APPROVED].sort() },
   };
 }
 
