@@ -35,6 +35,13 @@ export interface Gate {
 /** Smaller limits are counted exactly, with a store query for each request. */
 export const EXACT_BELOW = 20;
 
+/** A slot is this fraction of the window, and an allotment at most this fraction of the limit. */
+export const PARTS = 10;
+
+export function slotOf(most: number, windowMs: number): number {
+  return most < EXACT_BELOW ? 1 : Math.ceil(windowMs / PARTS);
+}
+
 /** Store requests per tick and limit: more would delay user requests behind them. */
 export const MAX_TENDED = 500;
 

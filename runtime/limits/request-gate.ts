@@ -18,6 +18,8 @@ import {
   MAX_KEYS,
   MAX_RETIRED,
   MAX_TENDED,
+  PARTS,
+  slotOf,
   type Taken,
   UNAVAILABLE,
 } from "./gate.ts";
@@ -40,8 +42,6 @@ interface RequestLimit {
   readonly isDurable?: boolean;
 }
 
-/** A slot is this fraction of the window, and an allotment at most this fraction of the limit. */
-const PARTS = 10;
 /** An allotment is this fraction of the rest, so that no process holds the last few unused. */
 const SHARE = 4;
 /** Unused allotments are returned after this time, however long the slot. */
@@ -71,7 +71,7 @@ export class RequestGate implements Gate {
   constructor({ counts, clock, onAlone }: RequestGateDeps, limit: RequestLimit) {
     const { most, windowMs, isDurable } = limit;
     const isExact = most < EXACT_BELOW;
-    const slotMs = isExact ? 1 : Math.ceil(windowMs / PARTS);
+    const slotMs = slotOf(most, windowMs);
     this.#shared = counts;
     this.#clock = clock;
     this.#onAlone = onAlone;

@@ -1,7 +1,7 @@
 /** Requests to counts for history rules: the same for the store and for memory. */
 import type { HistoryRule } from "../../features/mcp/compile-history.ts";
 import type { AllotmentRequest } from "../../store/allotments.ts";
-import { EXACT_BELOW } from "../gate.ts";
+import { slotOf } from "../gate.ts";
 
 const LAST = "last";
 /** A total's window is counted in these parts: an amount counts up to one part longer. */
@@ -34,9 +34,7 @@ export function countRequest({ effect }: HistoryRule, amount: number): Allotment
     return { ...BASE, limit: effect.limit, wanted: amount, keepMs, slotMs, isWhole: true };
   }
   if (effect.kind !== "at_most") throw new TypeError("a rule that counts nothing");
-  // As request-gate.ts.
-  const slotMs = effect.count < EXACT_BELOW ? 1 : Math.ceil(keepMs / 10);
-  return { ...BASE, limit: effect.count, wanted: 1, keepMs, slotMs };
+  return { ...BASE, limit: effect.count, wanted: 1, keepMs, slotMs: slotOf(effect.count, keepMs) };
 }
 
 /** Undoes what was counted. */
