@@ -6,6 +6,7 @@
  * length that was read.
  */
 import { connectionTokens, headerTraits } from "../../shared/http/header-traits.ts";
+import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import { setsOwnCookie } from "../../identity/cookie.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import { routeCorsHeaders } from "../cors.ts";
@@ -85,6 +86,20 @@ export function isEventStream(contentType: string): boolean {
   // The type of most MCP responses: a fast path.
   if (contentType === "application/json") return false;
   return /^\s*text\/event-stream\s*(?:;|$)/i.test(contentType);
+}
+
+/** Returns true if the body has a content coding, so that it cannot be read. */
+export function hasCoding(headers: UpstreamHeaders): boolean {
+  return upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
+}
+
+/** How a response of an MCP server can be read; plain: not at all. */
+export type BodyForm = "plain" | "body" | "events";
+
+export function bodyForm(status: number, headers: UpstreamHeaders, isWhole: boolean): BodyForm {
+  if (status !== 200 || isWhole || hasCoding(headers)) return "plain";
+  const [type = ""] = upstreamHeader(headers, "content-type");
+  return isEventStream(type) ? "events" : isJsonMediaType(type) ? "body" : "plain";
 }
 
 /** An upstream that set our session cookie could sign its users in as another user. */

@@ -10,12 +10,11 @@ import { markOutcomes } from "../../limits/history/decide.ts";
 import type { TaskOutcomes } from "../../limits/history/task-outcomes.ts";
 import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
 import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
-import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import { readCallOutcome, type CallOutcome } from "../../mcp/operations/call-outcome.ts";
 import { type Guarded, guard } from "../../shared/faults/guard.ts";
-import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
+import type { UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { StreamReceiver } from "../announced-address.ts";
-import { isEventStream } from "../forwarding/response-headers.ts";
+import { type BodyForm, bodyForm } from "../forwarding/response-headers.ts";
 import type { HistoryDeps } from "./check.ts";
 import type { RequestContext } from "../request-context.ts";
 import { taskReaderFor, type TaskDeps } from "../tasks/task-reader.ts";
@@ -67,7 +66,7 @@ class OutcomeReader implements StreamReceiver {
   readonly #store: StoreOutcome;
   readonly #next: StreamReceiver;
   readonly #owner: Guarded;
-  #mode: "plain" | "body" | "events" = "plain";
+  #mode: BodyForm = "plain";
   readonly #body = new GrowingBytes();
   readonly #events = new EventBlocks(MAX_BYTES);
   /** The latest piece of a body: it may be the last one. */
@@ -83,10 +82,7 @@ class OutcomeReader implements StreamReceiver {
   }
 
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
-    const [type = ""] = upstreamHeader(headers, "content-type");
-    const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
-    const isReadable = status === 200 && !isWhole && !isCoded;
-    this.#mode = !isReadable ? "plain" : isEventStream(type) ? "events" : isJsonMediaType(type) ? "body" : "plain";
+    this.#mode = bodyForm(status, headers, isWhole);
     this.#next.onHead(status, headers, isWhole);
   }
 

@@ -21,7 +21,7 @@ import { StrayReader } from "./stray-reader.ts";
 import { lockReaderFor } from "./tool-lock.ts";
 import { lockedKindOf } from "../../mcp/tool-locks/tool-locks.ts";
 import { guard } from "../../shared/faults/guard.ts";
-import { isEventStream } from "../forwarding/response-headers.ts";
+import { hasCoding, isEventStream } from "../forwarding/response-headers.ts";
 
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
 /** Most requests for one list, and the time limit for all after the first. */
@@ -98,7 +98,7 @@ export class ListReader implements AnswerReader {
 
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
     const [type = ""] = upstreamHeader(headers, "content-type");
-    const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
+    const isCoded = hasCoding(headers);
     this.#mode = isWhole ? "plain" : isEventStream(type) ? "events" : isJsonMediaType(type) ? "body" : "plain";
     if (this.#emptyPage !== undefined) {
       this.#body.take();

@@ -3,7 +3,8 @@
  */
 import { AnswerMembers } from "../../mcp/operations/answer-members.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
-import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../../upstreams/transport-types.ts";
+import { hasCoding } from "../forwarding/response-headers.ts";
+import type { UpstreamHeaders, UpstreamReceiver } from "../../upstreams/transport-types.ts";
 import type { StreamReceiver } from "../announced-address.ts";
 import type { RequestContext } from "../request-context.ts";
 import { withoutBodyHeaders, type ListReceiver } from "./list-receiver.ts";
@@ -43,7 +44,7 @@ class MemberReader implements UpstreamReceiver {
   }
 
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
-    const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
+    const isCoded = hasCoding(headers);
     // request-headers.ts asks for no coding, and a coded response hides its members.
     if (isCoded && !isWhole) return this.#refuseAnswer("an answer with a content coding, although none was requested");
     this.#next.onHead(status, this.#changesLength && !isWhole ? withoutBodyHeaders(headers) : headers, isWhole);

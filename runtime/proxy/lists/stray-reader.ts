@@ -11,6 +11,7 @@ import { EventBlocks, renderEvent } from "../../mcp/lists/event-blocks.ts";
 import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
 import { readListAnswer } from "../../mcp/lists/list-answer.ts";
 import { sameId } from "../../mcp/message-id.ts";
+import { hasCoding } from "../forwarding/response-headers.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { withoutBodyHeaders, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
@@ -60,7 +61,7 @@ export class StrayReader implements AnswerReader {
     const type = upstreamHeader(headers, "content-type").join(", ");
     const [isEvents, isJson] = [/event-stream/i.test(type), /json/i.test(type)];
     const isRead = !isWhole && status < 300 && (isEvents || isJson);
-    const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
+    const isCoded = hasCoding(headers);
     if (isRead && isCoded) return this.refuseAnswer("an answer with a content coding, although none was requested");
     if (isRead && isEvents && isJson) return this.refuseAnswer("an answer that is both JSON and an event stream");
     this.#mode = !isRead ? "plain" : isEvents ? "events" : "body";

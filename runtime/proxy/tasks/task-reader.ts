@@ -7,14 +7,13 @@
 import type { Blocks } from "../../identity/blocks.ts";
 import { EventBlocks, renderEvent } from "../../mcp/lists/event-blocks.ts";
 import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
-import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import { sealTasks, withoutTaskList } from "../../mcp/tasks/task-answers.ts";
 import type { TaskIds } from "../../mcp/tasks/task-ids.ts";
 import { isAboutTask, mayMakeTask } from "../../mcp/tasks/task-requests.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
-import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
+import type { UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import { bindingOf, type StreamReceiver } from "../announced-address.ts";
-import { isEventStream } from "../forwarding/response-headers.ts";
+import { type BodyForm, bodyForm } from "../forwarding/response-headers.ts";
 import { withoutBodyHeaders } from "../lists/list-receiver.ts";
 import type { RequestContext } from "../request-context.ts";
 import { tracksTools } from "./open-tasks.ts";
@@ -57,7 +56,7 @@ function rewriteFor(deps: TaskDeps, context: RequestContext): Rewrite | undefine
 class TaskReader implements StreamReceiver {
   readonly #rewrite: Rewrite;
   readonly #next: StreamReceiver;
-  #mode: "plain" | "body" | "events" = "plain";
+  #mode: BodyForm = "plain";
   /** While the body is incomplete. */
   #status = 200;
   #headers: UpstreamHeaders = [];
@@ -70,10 +69,7 @@ class TaskReader implements StreamReceiver {
   }
 
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
-    const [type = ""] = upstreamHeader(headers, "content-type");
-    const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
-    const isReadable = status === 200 && !isWhole && !isCoded;
-    this.#mode = !isReadable ? "plain" : isEventStream(type) ? "events" : isJsonMediaType(type) ? "body" : "plain";
+    this.#mode = bodyForm(status, headers, isWhole);
     if (this.#mode === "body") {
       this.#status = status;
       this.#headers = headers;
