@@ -84,6 +84,13 @@ export function createReplayRoutes({ routes, settings }: CheckedConfig, vocabula
     return route;
   };
   const byKey = new Map(routes.map((route) => [route.key, route]));
+  const federations = new Map(
+    routes.flatMap((federated) => {
+      const { key, owner, doc } = federated;
+      const members = doc.mcp?.server && compileMembers(doc.mcp.server, owner);
+      return members ? [[key, { federated, members }] as const] : [];
+    }),
+  );
   const hosts = buildHostIndex<Written, ReplayRoute>({
     routes: written,
     authenticateUrl: settings.authenticate_service_url,
@@ -99,16 +106,17 @@ export function createReplayRoutes({ routes, settings }: CheckedConfig, vocabula
   return {
     find,
     findMember({ route: key, name }, { route: recorded, host, path }) {
-      const federated = byKey.get(key);
-      const members = federated?.doc.mcp?.server && compileMembers(federated.doc.mcp.server, federated.owner);
-      if (!federated || !members) return undefined;
+      const federation = federations.get(key);
+      if (!federation) return undefined;
+      const { federated, members } = federation;
       const prefix = (readAdvertised(name) ?? readAppUri(name))?.prefix;
       // Lists and most URIs name no member.
-      const own = (): string => {
+      const own = (): string | undefined => {
         const found = recorded === "" ? find(host, path, recorded) : undefined;
-        return found?.ok === true ? found.route.key : recorded;
+        const ownKey = found?.ok === true ? found.route.key : recorded;
+        return [...members.values()].find((each) => each === ownKey);
       };
-      const now = prefix === undefined ? [...members.values()].find((each) => each === own()) : members.get(prefix);
+      const now = prefix === undefined ? own() : members.get(prefix);
       const checked = now === undefined ? undefined : byKey.get(now);
       if (!checked || !isOpenTo(checked, federated)) return { ok: false, reason: "no-member" };
       return { ok: true, route: compile(checked), otherPaths: undefined };
