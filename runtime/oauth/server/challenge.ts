@@ -45,8 +45,8 @@ const ABOUT_KEYS: ReadonlySet<ChallengeReason> = new Set([
 ]);
 
 /**
- * One line with one scheme (DPoP where only that helps, else Bearer), every value quoted, and no other parameter whose name ends in "scope" or "error": the SDKs
- * search for these with an unanchored expression.
+ * One line with one scheme (DPoP where only that helps, else Bearer), every value quoted, and no other parameter whose
+ * name ends in "scope" or "error": the SDKs search for these with an unanchored expression.
  *
  * @param requestPath path of the request, if known. A client that was configured with the route's base gets metadata
  *   about the base, since it would reject metadata about a longer path

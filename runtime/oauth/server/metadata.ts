@@ -35,7 +35,6 @@ export const CONSENT_PATH = "/.gateway/mcp/consent";
 export const RUNS_PATH = "/.gateway/mcp/runs";
 /** On the host of sign-in pages. */
 export const RUN_PAGE_PATH = "/.gateway/run";
-/** Where the user page sends what a user ends. */
 
 /** RFC 7523 §2.1. */
 export const JWT_BEARER_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
