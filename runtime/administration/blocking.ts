@@ -11,7 +11,7 @@ import { listGrants } from "../oauth/server/list-access.ts";
 import { addressesOf, BLOCK_KINDS, type Block, type BlockTarget } from "../policy/blocks.ts";
 import { parseDuration } from "../settings/values.ts";
 import { lowerAscii } from "../shared/ascii.ts";
-import { epochSeconds, type Clock } from "../shared/clock.ts";
+import { epochSeconds, timeText, type Clock } from "../shared/clock.ts";
 import { GatewayError } from "../shared/errors.ts";
 import { isNamedByEmail } from "../shared/user-id.ts";
 import type { Store } from "../store/store.ts";
@@ -132,7 +132,7 @@ function findState(blocks: readonly Block[], target: BlockTarget): string | null
 /** "until 2026-11-20T18:00:00Z" */
 export function endText(until: number | undefined): string {
   if (until === undefined) return "until unblocked";
-  return `until ${new Date(until * 1000).toISOString().replace(".000Z", "Z")}`;
+  return `until ${timeText(until)}`;
 }
 
 export function textOf({ kind, name, route }: BlockTarget): string {

@@ -13,7 +13,7 @@ import type { NavigationGroupName } from "../pages/console/frame.ts";
 import type { Icon } from "../pages/console/icons.ts";
 import type { Html, HtmlValue } from "../pages/html.ts";
 import { consoleTime, type TableColumn } from "../pages/console/pieces.ts";
-import type { Clock } from "../shared/clock.ts";
+import { timeText, type Clock } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 import type { PageOf, PageRequest } from "../store/page-of.ts";
 import type { Store } from "../store/store.ts";
@@ -265,11 +265,6 @@ export function emailsFor<T>(
 /** The kind in a sentence: "service account". */
 export function wordsOf({ name }: Pick<Kind, "name">): string {
   return name.replaceAll("-", " ");
-}
-
-/** "2026-11-20T18:00:00Z" */
-function timeText(epochSeconds: number): string {
-  return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
 }
 
 /** Field of every kind that belongs to users. */

@@ -7,6 +7,7 @@
  * `identity/blocks.ts`.
  */
 import { lowerAscii } from "../shared/ascii.ts";
+import { timeText } from "../shared/clock.ts";
 import { isNamedByEmail } from "../shared/user-id.ts";
 import { refusedDecision } from "./evaluate.ts";
 import type { ActorFacts, Decision, UserFacts } from "./facts.ts";
@@ -163,11 +164,6 @@ export function describeBlock({ kind, name, route, until, reason, since, by }: B
     since: timeText(since),
     by,
   };
-}
-
-/** "2026-11-20T18:00:00Z" */
-function timeText(epochSeconds: number): string {
-  return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
 }
 
 function fold(email: string): string {

@@ -28,6 +28,11 @@ export function epochSeconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);
 }
 
+/** "2026-11-20T18:00:00Z" */
+export function timeText(epochSeconds: number): string {
+  return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
+}
+
 /** One request to a token endpoint for fresh tokens, however many callers wait for it. For metrics and traces. */
 export interface TokenRefresh {
   /** "identity": a user's, at the identity provider; "upstream": an Internal Token, at an upstream's server. */

@@ -16,7 +16,8 @@ import { GatewayError } from "../../shared/errors.ts";
 import { isIssuerName } from "../../shared/user-id.ts";
 import { everyPage } from "../../store/page-of.ts";
 import { type Administration, withAdministration } from "./administration.ts";
-import { printError, printLine, printRows, timeText } from "./output.ts";
+import { timeText } from "../../shared/clock.ts";
+import { printError, printLine, printRows } from "./output.ts";
 
 export interface DirectoryOptions {
   readonly config: string;

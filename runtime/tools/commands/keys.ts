@@ -11,7 +11,8 @@ import { attempting, GatewayError } from "../../shared/errors.ts";
 import { createKeys, secretIds } from "../../shared/keys.ts";
 import type { KeyNeed } from "../keys/needs.ts";
 import { type KeyState, readKeyState, type SecretState } from "../keys/state.ts";
-import { printLine, printRows, timeText } from "./output.ts";
+import { timeText } from "../../shared/clock.ts";
+import { printLine, printRows } from "./output.ts";
 
 export interface KeyOptions {
   readonly config: string;

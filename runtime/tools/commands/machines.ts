@@ -13,7 +13,7 @@ import { kidProblem, parseKeySet } from "../../shared/key-set.ts";
 import { isClientIdUrl } from "../../oauth/server/clients/client-document.ts";
 import { createClient, listClients } from "../../oauth/server/clients/pre-registered.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
-import { epochSeconds } from "../../shared/clock.ts";
+import { epochSeconds, timeText } from "../../shared/clock.ts";
 import { EVERY_SERVER } from "../../identity/external-token.ts";
 import {
   createServiceAccount,
@@ -22,7 +22,7 @@ import {
 } from "../../identity/tokens/service-accounts.ts";
 import { withAdministration, type Administration } from "./administration.ts";
 import { endNamed } from "./objects.ts";
-import { printError, printLine, timeText } from "./output.ts";
+import { printError, printLine } from "./output.ts";
 
 export interface ClientOptions {
   readonly config: string;

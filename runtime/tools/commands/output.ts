@@ -50,11 +50,6 @@ export async function forEachNamed(
   return found;
 }
 
-/** "2026-11-20T18:00:00Z" */
-export function timeText(epochSeconds: number): string {
-  return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
-}
-
 /** Names from outside (clients choose theirs freely) must not steer the terminal. */
 function show(value: string | number | undefined): string {
   return visibleText(String(value ?? ""));

@@ -13,7 +13,7 @@ import { Validator } from "../../bundle/validation/validator.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { silentLog } from "../../shared/log.ts";
-import { systemClock } from "../../shared/clock.ts";
+import { systemClock, timeText } from "../../shared/clock.ts";
 import { commandUser } from "./administration.ts";
 import { openRecords } from "../../record-kinds.ts";
 import { printError } from "./output.ts";
@@ -97,7 +97,7 @@ function table({ owners, generation }: Publication): string {
     .sort((a, b) => b.generation - a.generation);
   return rows
     .map(({ generation: at, at: seconds, owner, digest }) => {
-      const time = new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+      const time = timeText(seconds);
       return `${String(at).padStart(6)}  ${time}  ${owner}  ${digest === null ? "removed" : digest.slice(0, 12)}`;
     })
     .join("\n");

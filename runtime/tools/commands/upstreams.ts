@@ -4,7 +4,8 @@
  */
 import { forgetNeed, listNeeds, needText } from "../../oauth/client/learned-needs.ts";
 import { withAdministration } from "./administration.ts";
-import { forEachNamed, printLine, printRows, timeText } from "./output.ts";
+import { timeText } from "../../shared/clock.ts";
+import { forEachNamed, printLine, printRows } from "./output.ts";
 
 /** @returns exit code */
 export function printUpstreams(options: { readonly config: string; readonly json?: boolean }): Promise<number> {

@@ -12,7 +12,7 @@ import type { Exchange } from "../../../http/exchange.ts";
 import { respondBytes, respondJson } from "../../../http/respond.ts";
 import { findSite } from "../../../identity/sites.ts";
 import { lowerAscii } from "../../../shared/ascii.ts";
-import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { epochSeconds, timeText, type Clock } from "../../../shared/clock.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 import { parseForeignJson } from "../../../shared/json/foreign-json.ts";
 import type { Log } from "../../../shared/log.ts";
@@ -189,11 +189,6 @@ function respondRun(call: Call, status: 200 | 201, run: AgentRun): void {
   const pending = { approval_url: pageOf(call, run), expires_at: timeText(run.expiresAt) };
   const body = { state, servers, scope, approver, ends_at: timeText(endsAt) };
   respondJson(call.exchange, status, state === "pending" ? { ...body, ...pending } : body, NO_STORE_HEADERS);
-}
-
-/** "2026-11-20T18:00:00Z" */
-function timeText(epochSeconds: number): string {
-  return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
 }
 
 function respondExists(exchange: Exchange, { value }: AgentRun): void {
