@@ -121,6 +121,12 @@ export async function readForm(exchange: Exchange, maxBytes: number): Promise<Fo
   return isUtf8(body.bytes) ? parseQuery(body.bytes.toString("utf8")) : { ok: false, reason: "malformed-parameter" };
 }
 
+/** True when the body is declared as JSON, without a coding. */
+export function isPlainJson(exchange: Exchange): boolean {
+  const type = exchange.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+  return type === "application/json" && hasNoContentCoding(exchange);
+}
+
 /** True when the body has no coding. The gateway never decompresses what a client sends. */
 export function hasNoContentCoding(exchange: Exchange): boolean {
   const coding = exchange.headerValues("content-encoding");

@@ -10,7 +10,7 @@
  */
 import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
-import { hasNoContentCoding, readBody } from "../../http/body.ts";
+import { isPlainJson, readBody } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondBytes, respondJson } from "../../http/respond.ts";
 import { epochSeconds } from "../../shared/clock.ts";
@@ -103,8 +103,7 @@ function readBearer(exchange: Exchange): string | undefined {
 }
 
 async function readJson(exchange: Exchange): Promise<unknown> {
-  const type = exchange.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
-  if (type !== "application/json" || !hasNoContentCoding(exchange)) return undefined;
+  if (!isPlainJson(exchange)) return undefined;
   const body = await readBody(exchange, MAX_BODY_BYTES);
   return body.ok ? parseForeignJson(body.bytes) : undefined;
 }

@@ -5,7 +5,7 @@
  * expire.
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
-import { hasNoContentCoding, readBody } from "../../../http/body.ts";
+import { isPlainJson, readBody } from "../../../http/body.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { respondJson } from "../../../http/respond.ts";
 import { hashSecret } from "../../../shared/keys.ts";
@@ -82,8 +82,7 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
 }
 
 async function readJson(exchange: Exchange): Promise<StepResult<unknown>> {
-  const type = (exchange.header("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json" || !hasNoContentCoding(exchange)) {
+  if (!isPlainJson(exchange)) {
     return refuse("invalid_client_metadata", "The request must be application/json");
   }
   const body = await readBody(exchange, MAX_BODY_BYTES);

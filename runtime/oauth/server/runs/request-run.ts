@@ -6,7 +6,7 @@
  * that is not known rejects it.
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
-import { hasNoContentCoding, readBody } from "../../../http/body.ts";
+import { isPlainJson, readBody } from "../../../http/body.ts";
 import type { CodeWith } from "../../../http/codes.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { respondBytes, respondJson } from "../../../http/respond.ts";
@@ -103,9 +103,7 @@ async function request(deps: RequestRunDeps, call: Call): Promise<void> {
 }
 
 async function readJson(exchange: Exchange): Promise<StepResult<unknown>> {
-  const type = (exchange.header("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json" || !hasNoContentCoding(exchange))
-    return refuse("invalid_request", "The request must be application/json");
+  if (!isPlainJson(exchange)) return refuse("invalid_request", "The request must be application/json");
   const body = await readBody(exchange, MAX_BODY_BYTES);
   const value = body.ok ? parseForeignJson(body.bytes) : undefined;
   return value === undefined
