@@ -198,6 +198,8 @@ const here = (file: string): string => readFileSync(join(example, file), "utf8")
 /** Template → its text before values and names are replaced. */
 function sources(): ReadonlyMap<string, string> {
   const [, serviceAccount = ""] = here("base/namespace.yaml").split("---\n");
+  // One Role for each namespace of `controller.secrets`: the example's second one, of the gateway's own, is one of them.
+  const [secretsRole = ""] = here("secrets-role.yaml").split("---\n# The same for certificates");
   const controlled = (text: string): string => `{{- if .Values.controller.enabled }}\n${text}{{- end }}\n`;
   return new Map([
     ["service-account.yaml", serviceAccount],
@@ -212,9 +214,7 @@ function sources(): ReadonlyMap<string, string> {
     ["rights.yaml", controlled(here("overlays/controller/rights.yaml"))],
     [
       "secrets-role.yaml",
-      controlled(
-        `{{- range $namespace, $names := .Values.controller.secrets }}\n---\n${here("secrets-role.yaml").replaceAll(".Release", "$.Release")}{{- end }}\n`,
-      ),
+      controlled(`{{- range $namespace, $names := .Values.controller.secrets }}\n---\n${secretsRole}{{- end }}\n`),
     ],
   ]);
 }

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, parseAllDocuments, stringify } from "yaml";
 
 import { makeTestCertificate } from "../../support/certificates.ts";
-import { bootOf, example, type Files, findManifest, rendered } from "../../support/kube-example.ts";
+import { bootOf, example, type Files, rendered } from "../../support/kube-example.ts";
 import type { Manifest } from "../../support/kustomize.ts";
 import { type Cluster, startCluster } from "../kube/cluster.ts";
 import { installHelm } from "./install.ts";
@@ -108,9 +108,14 @@ describe("the chart", () => {
 
   test("renders the permissions on Secrets as secrets-role.yaml says", async () => {
     const role = documents(await readFile(join(example, "secrets-role.yaml"), "utf8"));
-    const rules = findManifest(role, "Role")["rules"] as readonly { readonly resourceNames: readonly string[] }[];
-    const resourceNames = rules.flatMap((rule) => rule.resourceNames);
-    const made = comparable(documents(await template({ controller: { secrets: { shop: resourceNames } } })));
+    const secrets = Object.fromEntries(
+      role.flatMap(({ kind, metadata, rules }) =>
+        kind === "Role"
+          ? [[metadata.namespace, (rules as readonly { readonly resourceNames: unknown }[])[0]?.resourceNames]]
+          : [],
+      ),
+    );
+    const made = comparable(documents(await template({ controller: { secrets } })));
     expect(made).toMatchObject(comparable(role));
   });
 });
