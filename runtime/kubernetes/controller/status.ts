@@ -4,6 +4,7 @@ import { isIP } from "node:net";
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { GATEWAY_CLASSES_PATH, isStatus, type KubeClient, objectPath } from "./kube-client.ts";
+import { GATEWAY_API_KINDS } from "../translate/gateway-api/objects.ts";
 import type { ObjectStatus } from "../translate/gateway-api/status-parts.ts";
 import { type Ingress, type LoadBalancerAddress, namespaceOf, type Service } from "../translate/objects.ts";
 import type { KubeObject } from "../kube-object.ts";
@@ -54,16 +55,6 @@ export async function writeStatus(
   });
 }
 
-const GATEWAY_API_VERSION = "gateway.networking.k8s.io/v1";
-const STATUS_KINDS = {
-  gatewayClasses: { apiVersion: GATEWAY_API_VERSION, kind: "GatewayClass" },
-  gateways: { apiVersion: GATEWAY_API_VERSION, kind: "Gateway" },
-  httpRoutes: { apiVersion: GATEWAY_API_VERSION, kind: "HTTPRoute" },
-  grpcRoutes: { apiVersion: GATEWAY_API_VERSION, kind: "GRPCRoute" },
-  backendTlsPolicies: { apiVersion: GATEWAY_API_VERSION, kind: "BackendTLSPolicy" },
-  routePolicies: { apiVersion: "ingress.gateway.io/v1alpha1", kind: "GatewayRoutePolicy" },
-} as const;
-
 /**
  * Writes the status of an object of the Gateway API, if it changes. A newer version of the object is left to the next
  * round, which reads it.
@@ -81,7 +72,7 @@ export async function writeObjectStatus(client: KubeClient, status: ObjectStatus
   await putStatus<KubeObject & { readonly status?: unknown }>(client, path, object, (current) => {
     if (current.metadata.generation !== object.metadata.generation) return undefined;
     const next = status.next(current.status, at);
-    return next === current.status ? undefined : { ...current, ...STATUS_KINDS[resource], status: next };
+    return next === current.status ? undefined : { ...current, ...GATEWAY_API_KINDS[resource], status: next };
   });
 }
 

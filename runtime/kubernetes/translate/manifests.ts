@@ -7,17 +7,9 @@
 import { isMap, isScalar, parseAllDocuments } from "yaml";
 
 import { describe } from "../../settings/problem.ts";
-import type { EndpointSlice, Ingress, IngressClass, KubeObjects, Secret, Service } from "./objects.ts";
+import type { KubeObjects } from "./objects.ts";
 import type { KubeObject } from "../kube-object.ts";
-import type {
-  BackendTlsPolicy,
-  ConfigMap,
-  GatewayObject,
-  GatewayClass,
-  GatewayRoute,
-  GatewayRoutePolicy,
-  ReferenceGrant,
-} from "./gateway-api/objects.ts";
+import { GATEWAY_API_KINDS, type GatewayApiObjects } from "./gateway-api/objects.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
 export interface ManifestSource {
@@ -32,41 +24,43 @@ export interface ManifestOutcome {
   readonly problems: readonly string[];
 }
 
+type Collections = Omit<KubeObjects, "gatewayApi"> & GatewayApiObjects;
+type Lists = { readonly [K in keyof Collections]: Collections[K][number][] };
+
+interface KnownKind {
+  readonly version: string;
+  readonly list: keyof Lists;
+}
+
 /** Kinds that are read, with the supported API group versions. */
-const KINDS = {
-  Ingress: { version: "networking.k8s.io/v1", list: "ingresses" },
-  IngressClass: { version: "networking.k8s.io/v1", list: "ingressClasses" },
-  Service: { version: "v1", list: "services" },
-  EndpointSlice: { version: "discovery.k8s.io/v1", list: "endpointSlices" },
-  Secret: { version: "v1", list: "secrets" },
-  Namespace: { version: "v1", list: "namespaces" },
-  ConfigMap: { version: "v1", list: "configMaps" },
-  GatewayClass: { version: "gateway.networking.k8s.io/v1", list: "gatewayClasses" },
-  Gateway: { version: "gateway.networking.k8s.io/v1", list: "gateways" },
-  HTTPRoute: { version: "gateway.networking.k8s.io/v1", list: "httpRoutes" },
-  GRPCRoute: { version: "gateway.networking.k8s.io/v1", list: "grpcRoutes" },
-  BackendTLSPolicy: { version: "gateway.networking.k8s.io/v1", list: "backendTlsPolicies" },
-  ReferenceGrant: { version: "gateway.networking.k8s.io/v1", list: "referenceGrants" },
-  GatewayRoutePolicy: { version: "ingress.gateway.io/v1alpha1", list: "routePolicies" },
-} as const;
+const KINDS: ReadonlyMap<string, KnownKind> = new Map<string, KnownKind>([
+  ["Ingress", { version: "networking.k8s.io/v1", list: "ingresses" }],
+  ["IngressClass", { version: "networking.k8s.io/v1", list: "ingressClasses" }],
+  ["Service", { version: "v1", list: "services" }],
+  ["EndpointSlice", { version: "discovery.k8s.io/v1", list: "endpointSlices" }],
+  ["Secret", { version: "v1", list: "secrets" }],
+  ...Object.entries(GATEWAY_API_KINDS).map(
+    ([list, { apiVersion, kind }]) => [kind, { version: apiVersion, list: list as keyof GatewayApiObjects }] as const,
+  ),
+]);
 
 export function readManifests(sources: readonly ManifestSource[]): ManifestOutcome {
   const problems: string[] = [];
-  const lists = {
-    ingresses: [] as Ingress[],
-    ingressClasses: [] as IngressClass[],
-    services: [] as Service[],
-    endpointSlices: [] as EndpointSlice[],
-    secrets: [] as Secret[],
-    namespaces: [] as KubeObject[],
-    configMaps: [] as ConfigMap[],
-    gatewayClasses: [] as GatewayClass[],
-    gateways: [] as GatewayObject[],
-    httpRoutes: [] as GatewayRoute[],
-    grpcRoutes: [] as GatewayRoute[],
-    backendTlsPolicies: [] as BackendTlsPolicy[],
-    referenceGrants: [] as ReferenceGrant[],
-    routePolicies: [] as GatewayRoutePolicy[],
+  const lists: Lists = {
+    ingresses: [],
+    ingressClasses: [],
+    services: [],
+    endpointSlices: [],
+    secrets: [],
+    namespaces: [],
+    configMaps: [],
+    gatewayClasses: [],
+    gateways: [],
+    httpRoutes: [],
+    grpcRoutes: [],
+    backendTlsPolicies: [],
+    referenceGrants: [],
+    routePolicies: [],
   };
   const seen = new Map<string, string>();
 
@@ -116,8 +110,9 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
       for (const item of items) add(isRecord(item) ? { ...about, ...item } : item, location);
       return;
     }
-    if (!isRead(kind)) return;
-    const { version, list } = KINDS[kind];
+    const known = KINDS.get(kind);
+    if (!known) return;
+    const { version, list } = known;
     if (apiVersion !== version) {
       problems.push(`${location}: ${kind} has "apiVersion" ${JSON.stringify(apiVersion)}, must be "${version}"`);
       return;
@@ -140,10 +135,6 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
 /** Between two `---`, or after the last one, there may be only comments. */
 function isEmpty(contents: unknown): contents is null {
   return contents === null || (isScalar(contents) && contents.value === null);
-}
-
-function isRead(kind: string): kind is keyof typeof KINDS {
-  return Object.hasOwn(KINDS, kind);
 }
 
 function nameOf({ metadata }: Members): string | undefined {

@@ -197,6 +197,22 @@ export interface GatewayApiObjects {
   readonly configMaps: readonly ConfigMap[];
 }
 
+const GATEWAY_VERSION = `${GATEWAY_GROUP}/v1`;
+/** As each object has it. */
+export const GATEWAY_API_KINDS: Readonly<
+  Record<keyof GatewayApiObjects, { readonly apiVersion: string; readonly kind: string }>
+> = {
+  gatewayClasses: { apiVersion: GATEWAY_VERSION, kind: "GatewayClass" },
+  gateways: { apiVersion: GATEWAY_VERSION, kind: "Gateway" },
+  httpRoutes: { apiVersion: GATEWAY_VERSION, kind: "HTTPRoute" },
+  grpcRoutes: { apiVersion: GATEWAY_VERSION, kind: "GRPCRoute" },
+  referenceGrants: { apiVersion: GATEWAY_VERSION, kind: "ReferenceGrant" },
+  backendTlsPolicies: { apiVersion: GATEWAY_VERSION, kind: "BackendTLSPolicy" },
+  routePolicies: { apiVersion: `${POLICY_GROUP}/v1alpha1`, kind: POLICY_KIND },
+  namespaces: { apiVersion: "v1", kind: "Namespace" },
+  configMaps: { apiVersion: "v1", kind: "ConfigMap" },
+};
+
 export const NO_GATEWAY_API: GatewayApiObjects = {
   gatewayClasses: [],
   gateways: [],

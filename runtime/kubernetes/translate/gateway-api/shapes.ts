@@ -2,7 +2,7 @@
 import { anything, block, leaf, list, needing, type ShapeCheck, text } from "../ingress-shape.ts";
 import { isNamespace } from "../objects.ts";
 import type { IngressProblem } from "../ingress-problem.ts";
-import type { GatewayApiObjects } from "./objects.ts";
+import { GATEWAY_API_KINDS, type GatewayApiObjects } from "./objects.ts";
 
 const count = leaf("a number", (value) => Number.isInteger(value));
 const ref = needing(["name"], { group: text, kind: text, namespace: text, name: text, sectionName: text, port: count });
@@ -69,53 +69,41 @@ const listener = needing(["name", "port", "protocol"], {
 });
 const grant = list(block({ group: text, kind: text, namespace: text, name: text }));
 
-const SHAPES: Readonly<Record<keyof GatewayApiObjects, readonly [kind: string, shape: ShapeCheck]>> = {
-  gatewayClasses: [
-    "GatewayClass",
-    block({
-      metadata,
-      spec: block({
-        controllerName: text,
-        parametersRef: block({ group: text, kind: text, name: text, namespace: text }),
+const SHAPES: Readonly<Record<keyof GatewayApiObjects, ShapeCheck>> = {
+  gatewayClasses: block({
+    metadata,
+    spec: block({
+      controllerName: text,
+      parametersRef: block({ group: text, kind: text, name: text, namespace: text }),
+    }),
+  }),
+  gateways: block({
+    metadata,
+    spec: block({
+      gatewayClassName: text,
+      listeners: list(listener),
+      addresses: list(block({ type: text, value: text })),
+      infrastructure: block({ parametersRef: block({}) }),
+    }),
+  }),
+  httpRoutes: route(text),
+  grpcRoutes: route(block({ type: text, service: text, method: text })),
+  referenceGrants: block({ metadata, spec: block({ from: grant, to: grant }) }),
+  backendTlsPolicies: block({
+    metadata,
+    spec: block({
+      targetRefs: list(ref),
+      validation: block({
+        caCertificateRefs: list(ref),
+        wellKnownCACertificates: text,
+        hostname: text,
+        subjectAltNames: list(anything),
       }),
     }),
-  ],
-  gateways: [
-    "Gateway",
-    block({
-      metadata,
-      spec: block({
-        gatewayClassName: text,
-        listeners: list(listener),
-        addresses: list(block({ type: text, value: text })),
-        infrastructure: block({ parametersRef: block({}) }),
-      }),
-    }),
-  ],
-  httpRoutes: ["HTTPRoute", route(text)],
-  grpcRoutes: ["GRPCRoute", route(block({ type: text, service: text, method: text }))],
-  referenceGrants: ["ReferenceGrant", block({ metadata, spec: block({ from: grant, to: grant }) })],
-  backendTlsPolicies: [
-    "BackendTLSPolicy",
-    block({
-      metadata,
-      spec: block({
-        targetRefs: list(ref),
-        validation: block({
-          caCertificateRefs: list(ref),
-          wellKnownCACertificates: text,
-          hostname: text,
-          subjectAltNames: list(anything),
-        }),
-      }),
-    }),
-  ],
-  routePolicies: [
-    "GatewayRoutePolicy",
-    block({ metadata, spec: block({ targetRefs: list(ref), settings: block({}) }) }),
-  ],
-  namespaces: ["Namespace", block({ metadata })],
-  configMaps: ["ConfigMap", block({ metadata, data: block({}) })],
+  }),
+  routePolicies: block({ metadata, spec: block({ targetRefs: list(ref), settings: block({}) }) }),
+  namespaces: block({ metadata }),
+  configMaps: block({ metadata, data: block({}) }),
 };
 
 export interface ShapedObjects {
@@ -127,10 +115,8 @@ export interface ShapedObjects {
 export function readShapes(objects: GatewayApiObjects): ShapedObjects {
   const problems: IngressProblem[] = [];
   const read: Partial<Record<keyof GatewayApiObjects, readonly object[]>> = {};
-  for (const [collection, [kind, shape]] of Object.entries(SHAPES) as readonly [
-    keyof GatewayApiObjects,
-    (typeof SHAPES)["gateways"],
-  ][]) {
+  for (const [collection, shape] of Object.entries(SHAPES) as readonly [keyof GatewayApiObjects, ShapeCheck][]) {
+    const { kind } = GATEWAY_API_KINDS[collection];
     read[collection] = objects[collection].filter((object) => {
       const found = [...shape(object, "")];
       const { name, namespace } = object.metadata;
