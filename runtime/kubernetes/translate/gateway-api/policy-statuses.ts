@@ -1,43 +1,10 @@
 /** Statuses of policies: of BackendTLSPolicies and of our own. */
 import { append } from "../../../shared/linear/append.ts";
-import { isRecord } from "../../../shared/is-record.ts";
-import { CONTROLLER_NAME } from "../ingress-class.ts";
 import type { DraftProblem } from "../ingress-problem.ts";
 import { keyOf, namespaceOf } from "../objects.ts";
-import type { KubeObject } from "../../kube-object.ts";
 import type { RouteAttachment } from "./attach.ts";
-import { condition, type Condition, GATEWAY_GROUP } from "./objects.ts";
-import {
-  merged,
-  messageOf,
-  type ObjectStatus,
-  type StatusContext,
-  statusOf,
-  type StatusResource,
-  storedConditions,
-} from "./status-parts.ts";
-
-interface Ancestor {
-  readonly ref: object;
-  readonly conditions: readonly Condition[];
-}
-
-/** The standard allows so many. */
-const MAX_ANCESTORS = 16;
-
-function ancestorStatus(resource: StatusResource, object: KubeObject, ancestors: readonly Ancestor[]): ObjectStatus {
-  return statusOf(resource, object, (stored, at) => {
-    const before = (Array.isArray(stored["ancestors"]) ? stored["ancestors"] : []).filter(isRecord);
-    const others = before.filter(({ controllerName }) => controllerName !== CONTROLLER_NAME);
-    if (ancestors.length === 0 && others.length === before.length) return stored;
-    const ours = ancestors.slice(0, Math.max(0, MAX_ANCESTORS - others.length)).map(({ ref, conditions }) => ({
-      ancestorRef: ref,
-      controllerName: CONTROLLER_NAME,
-      conditions: merged(storedConditions(before, "ancestorRef", ref), conditions, object.metadata.generation, at),
-    }));
-    return { ...stored, ancestors: [...others, ...ours] };
-  });
-}
+import { condition, GATEWAY_GROUP } from "./objects.ts";
+import { entriesStatus, messageOf, type ObjectStatus, type StatusContext } from "./status-parts.ts";
 
 /** Ancestors of a BackendTLSPolicy are the Gateways whose routes use its Services. */
 export function backendTlsStatuses({ objects, backendTls, routes }: StatusContext): readonly ObjectStatus[] {
@@ -51,7 +18,7 @@ export function backendTlsStatuses({ objects, backendTls, routes }: StatusContex
     const gateways = new Set(services.flatMap((service) => gatewaysByService.get(service) ?? []));
     const conditions = backendTls.conditions.get(keyOf(policy)) ?? [];
     const ancestors = [...gateways].toSorted().map((gateway) => ({ ref: gatewayRef(gateway), conditions }));
-    return ancestorStatus("backendTlsPolicies", policy, ancestors);
+    return entriesStatus("backendTlsPolicies", policy, "ancestors", ancestors);
   });
 }
 
@@ -78,6 +45,6 @@ export function policyStatuses({ objects, policies, problems }: StatusContext): 
         found && accepted.status === "True" ? condition("Accepted", false, "Invalid", messageOf(found)) : accepted,
       ],
     }));
-    return ancestorStatus("routePolicies", policy, ancestors);
+    return entriesStatus("routePolicies", policy, "ancestors", ancestors);
   });
 }

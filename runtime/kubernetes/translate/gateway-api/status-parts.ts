@@ -38,7 +38,7 @@ export interface StatusContext {
   readonly addresses: readonly LoadBalancerAddress[];
 }
 
-export type Stored = Readonly<Record<string, unknown>>;
+type Stored = Readonly<Record<string, unknown>>;
 
 /** Keeps the time of conditions that did not change, and conditions of other types. */
 export function merged(
@@ -77,15 +77,42 @@ export function statusOf(
   };
 }
 
-/** Conditions of our entry for this parent or target. */
-export function storedConditions(
-  entries: readonly Stored[],
-  member: "parentRef" | "ancestorRef",
-  ref: object,
-): unknown {
+/** A parent or an ancestor of an object, with what we say about it. */
+export interface StatusEntry {
+  readonly ref: object;
+  readonly conditions: readonly Condition[];
+}
+
+/** The standard allows so many. */
+const MAX_ANCESTORS = 16;
+
+/** Status of an object that several controllers serve: their entries stay. */
+export function entriesStatus(
+  resource: StatusResource,
+  object: KubeObject,
+  member: "parents" | "ancestors",
+  entries: readonly StatusEntry[],
+): ObjectStatus {
+  const refName = member === "parents" ? "parentRef" : "ancestorRef";
+  return statusOf(resource, object, (stored, at) => {
+    const before = (Array.isArray(stored[member]) ? stored[member] : []).filter(isRecord);
+    const others = before.filter(({ controllerName }) => controllerName !== CONTROLLER_NAME);
+    if (entries.length === 0 && others.length === before.length) return stored;
+    const most = member === "parents" ? entries.length : Math.max(0, MAX_ANCESTORS - others.length);
+    const ours = entries.slice(0, most).map(({ ref, conditions }) => ({
+      [refName]: ref,
+      controllerName: CONTROLLER_NAME,
+      conditions: merged(storedConditions(before, refName, ref), conditions, object.metadata.generation, at),
+    }));
+    return { ...stored, [member]: [...others, ...ours] };
+  });
+}
+
+/** Conditions of our entry for this parent or ancestor. */
+function storedConditions(entries: readonly Stored[], refName: string, ref: object): unknown {
   const text = canonicalJson(ref);
   return entries.find(
-    (each) => each["controllerName"] === CONTROLLER_NAME && canonicalJson(each[member] ?? null) === text,
+    (each) => each["controllerName"] === CONTROLLER_NAME && canonicalJson(each[refName] ?? null) === text,
   )?.["conditions"];
 }
 

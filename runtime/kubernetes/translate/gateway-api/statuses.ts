@@ -3,7 +3,6 @@
  * stay as they are.
  */
 import { isRecord } from "../../../shared/is-record.ts";
-import { CONTROLLER_NAME } from "../ingress-class.ts";
 import type { DraftProblem } from "../ingress-problem.ts";
 import { keyOf } from "../objects.ts";
 import { type AttachedRoute, draftKey } from "./draft-routes.ts";
@@ -11,14 +10,7 @@ import { SUPPORTED_FEATURES } from "./features.ts";
 import type { GatewayState } from "./listeners.ts";
 import { condition, type Condition, GATEWAY_GROUP, type GatewayClass, type GatewayObject } from "./objects.ts";
 import { backendTlsStatuses, policyStatuses } from "./policy-statuses.ts";
-import {
-  merged,
-  messageOf,
-  type ObjectStatus,
-  type StatusContext,
-  statusOf,
-  storedConditions,
-} from "./status-parts.ts";
+import { entriesStatus, merged, messageOf, type ObjectStatus, type StatusContext, statusOf } from "./status-parts.ts";
 
 export function statusesOf(context: StatusContext): readonly ObjectStatus[] {
   const attached = attachedRoutes(context.routes);
@@ -139,18 +131,7 @@ function statusOfRoute(
     ref,
     conditions: [accepted.status === "True" ? (rejected ?? accepted) : accepted, resolved],
   }));
-  const resource = kind === "HTTPRoute" ? "httpRoutes" : "grpcRoutes";
-  return statusOf(resource, route, (stored, at) => {
-    const before = (Array.isArray(stored["parents"]) ? stored["parents"] : []).filter(isRecord);
-    const others = before.filter(({ controllerName }) => controllerName !== CONTROLLER_NAME);
-    if (parents.length === 0 && others.length === before.length) return stored;
-    const ours = parents.map(({ ref, conditions }) => ({
-      parentRef: ref,
-      controllerName: CONTROLLER_NAME,
-      conditions: merged(storedConditions(before, "parentRef", ref), conditions, route.metadata.generation, at),
-    }));
-    return { ...stored, parents: [...others, ...ours] };
-  });
+  return entriesStatus(kind === "HTTPRoute" ? "httpRoutes" : "grpcRoutes", route, "parents", parents);
 }
 
 function reasonOf(errors: readonly DraftProblem[]): string {
