@@ -1,5 +1,5 @@
 /** The parents of a route: to which listeners it attaches, and with which hosts. */
-import { canonicalPattern } from "../hosts/host-claims.ts";
+import { canonicalPattern, covers } from "../hosts/host-claims.ts";
 import { MOST_PAIRS, type TlsEntry } from "../hosts/tls.ts";
 import { type LoadBalancerAddress, namespaceOf } from "../objects.ts";
 import type { GatewaysReading, GatewayState, ListenerState } from "./listeners.ts";
@@ -122,10 +122,6 @@ function narrower(one: string, other: string, patterns: Patterns): string | unde
   const [a, b] = [patternOf(one, patterns), patternOf(other, patterns)];
   if (a === b || covers(b, a)) return a;
   return covers(a, b) ? b : undefined;
-}
-
-function covers(wide: string, host: string): boolean {
-  return wide.startsWith("*.") && host.endsWith(wide.slice(1)) && host !== wide;
 }
 
 /** Certificates of the listeners, for the hosts that they bring. */

@@ -131,7 +131,12 @@ function entryOf(key: string, list: HostList): Entry | undefined {
 
 /** The one of two overlapping hosts that the other one covers; the first when neither does. */
 function narrower(one: string, other: string): string {
-  return one.startsWith("*.") && other !== one && ancestors(other).includes(one.slice(2)) ? other : one;
+  return covers(one, other) ? other : one;
+}
+
+/** Whether a canonical wildcard covers another canonical host or wildcard. */
+export function covers(wide: string, host: string): boolean {
+  return wide.startsWith("*.") && host.endsWith(wide.slice(1)) && host !== wide;
 }
 
 /** Far more than in practice. Each label is an entry, and 4,000 hosts of 120 labels took half a minute. */
