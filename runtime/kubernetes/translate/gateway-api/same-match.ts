@@ -5,12 +5,10 @@
  *
  * @see HTTPRouteRule.matches, "Proxy or Load Balancer routing configuration generated from HTTPRoutes"
  */
+import { compileConditions, conditionsText } from "../../../features/routing/conditions.ts";
 import { append } from "../../../shared/linear/append.ts";
 import { canonicalPattern } from "../hosts/host-claims.ts";
 import type { DraftRoute, IngressDraft } from "../draft.ts";
-
-/** Members of a route that state how requests match. */
-const CONDITIONS = ["match_methods", "match_headers", "match_query"] as const;
 
 /** @param drafts in the order of their age @returns them without routes that another one precedes */
 export function firstMatches(drafts: readonly IngressDraft[]): readonly IngressDraft[] {
@@ -25,7 +23,10 @@ export function firstMatches(drafts: readonly IngressDraft[]): readonly IngressD
       // Two Ingresses of one match are a conflict, which validation reports.
       return isFirst || !isGatewayApi(draft);
     });
-    for (const route of routes) if (hasConditions(route)) append(chains, chainOf(route), route);
+    for (const route of routes) {
+      const chain = chainOf(route);
+      if (chain !== undefined) append(chains, chain, route);
+    }
     return routes.length === draft.routes.length ? draft : { ...draft, routes };
   });
   const priorities = new Map<DraftRoute, number>();
@@ -47,10 +48,6 @@ function isGatewayApi({ policies }: IngressDraft): boolean {
   return policies !== undefined;
 }
 
-function hasConditions({ doc }: DraftRoute): boolean {
-  return CONDITIONS.some((name) => doc[name] !== undefined);
-}
-
 function pathOf({ place, doc }: DraftRoute): string {
   // Origins of one gateway have one scheme.
   const port = /:[0-9]+$/.exec(String(doc["from"]))?.[0] ?? "";
@@ -58,18 +55,13 @@ function pathOf({ place, doc }: DraftRoute): string {
 }
 
 function matchOf(route: DraftRoute): string {
-  return hasConditions(route)
-    ? `${pathOf(route)} ${JSON.stringify(CONDITIONS.map((name) => sorted(route.doc[name])))}`
-    : pathOf(route);
+  return `${pathOf(route)} ${conditionsText(route.doc)}`;
 }
 
-function sorted(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-}
-
-/** Equal for routes whose conditions count alike. */
-function chainOf(route: DraftRoute): string {
-  const counts = CONDITIONS.map((name) => Object.keys(route.doc[name] ?? {}).length);
-  return `${pathOf(route)} ${JSON.stringify([Math.min(counts[0] ?? 0, 1), counts[1], counts[2]])}`;
+/** Equal for routes whose conditions count alike; undefined without conditions. */
+function chainOf(route: DraftRoute): string | undefined {
+  const conditions = compileConditions(route.doc);
+  if (!conditions) return undefined;
+  const { methods, headers, query } = conditions;
+  return `${pathOf(route)} ${methods.size > 0} ${headers.length} ${query.length}`;
 }
