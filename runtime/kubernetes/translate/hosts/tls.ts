@@ -206,7 +206,7 @@ function readSecret(name: string, { secrets, before, nowMs }: TlsContext): Secre
     const state = `but there is no Secret ${name}, or it cannot be read: the gateway's own certificate is used`;
     return { names: [], state };
   }
-  const read = readPair(secret);
+  const read = pairOf(secret);
   if (read.ok) {
     const warning = nowMs === undefined ? undefined : expiryWarning(read.leaf, nowMs);
     const state = warning === undefined ? {} : { state: `whose certificate ${warning}` };
@@ -223,6 +223,18 @@ function readSecret(name: string, { secrets, before, nowMs }: TlsContext): Secre
 type PairReading =
   | { readonly ok: true; readonly pair: KeyPair; readonly leaf: X509Certificate }
   | { readonly ok: false; readonly state: string };
+
+const known = new WeakMap<Secret, PairReading>();
+
+/**
+ * Remembered while the Secret does not change: reading a pair takes half a millisecond, Ingresses name it in each round, and each
+ * listener of a Gateway can name it many times.
+ */
+function pairOf(secret: Secret): PairReading {
+  let reading = known.get(secret);
+  if (!reading) known.set(secret, (reading = readPair(secret)));
+  return reading;
+}
 
 /** Reports problems without the Secret's content. */
 function readPair(secret: Secret): PairReading {
@@ -243,18 +255,10 @@ function readPair(secret: Secret): PairReading {
   }
 }
 
-/** Remembered: each listener of a Gateway can name one Secret many times, and reading a pair takes half a millisecond. */
-const knownProblems = new WeakMap<Secret, string | null>();
-
 /** Why a Secret has no usable certificate; undefined if it has. */
 export function pairProblem(secret: Secret): string | undefined {
-  let problem = knownProblems.get(secret);
-  if (problem === undefined) {
-    const read = readPair(secret);
-    problem = read.ok ? null : `cannot be used: ${read.state}`;
-    knownProblems.set(secret, problem);
-  }
-  return problem ?? undefined;
+  const read = pairOf(secret);
+  return read.ok ? undefined : `cannot be used: ${read.state}`;
 }
 
 /** Warns about expiry, in a text that stays the same until the state changes. @returns undefined while all is well */
