@@ -15,7 +15,7 @@ import type { AdminConnection } from "../publish/admin-token.ts";
 import { type AdminQuestion, askAdmin, GATEWAY_URL, reasonOf, TOKEN_REF } from "../publish/ask-admin.ts";
 import type { GatewayAnswer } from "../publish/ask-gateway.ts";
 import { DATA_SOURCE_TLS } from "../publish/gateway-tls.ts";
-import { addressProblems } from "../publish/http-rules.ts";
+import { addressDiagnostics } from "../publish/http-rules.ts";
 import type { SchemaAttribute, SchemaBlock } from "../schema/schema-model.ts";
 
 /** Sends a request. @param goal completes "Cannot …" @throws GatewayError */
@@ -86,12 +86,7 @@ export function notAGateway(goal: string, base: string): GatewayError {
 
 function* problemsOf(of: ActionOf, config: ValueMap): Iterable<Diagnostic> {
   const summary = "Invalid action";
-  for (const { severity, attribute, detail } of addressProblems(config)) {
-    const path = [{ attribute }];
-    // Terraform prints the line of a diagnostic, and this one may contain a password, or the token itself.
-    if (severity === "error") yield { severity, summary, detail, path, pointAt: [] };
-    else yield { severity, summary: "Possible problem with the action", detail, path };
-  }
+  yield* addressDiagnostics(config, summary, "Possible problem with the action");
   const { reason } = config;
   const all = [...of.problems(config)];
   if (typeof reason === "string" && (reason.trim() === "" || reason.length > MOST_REASON))

@@ -1,11 +1,11 @@
 /** The methods of list resources and actions, since protocol 6.10. */
-import { findType, readDynamic, wireDiagnostics } from "./messages.ts";
+import { findType, readConfig, wireDiagnostics } from "./messages.ts";
 import type { Diagnostic } from "./diagnostics.ts";
 import type { Handler, StreamHandler } from "./handler.ts";
 import type { Provider } from "./provider.ts";
 import { blockType, type SchemaBlock } from "../schema/schema-model.ts";
 import { wireIdentity } from "./resource-identity.ts";
-import { decodeValue, encodeValue } from "./value-codec.ts";
+import { encodeValue } from "./value-codec.ts";
 import type { ValueMap } from "./value.ts";
 import type { Message } from "./wire.ts";
 
@@ -17,14 +17,14 @@ interface Described {
 /** By method name. */
 export function createActionHandlers({ lists, actions }: Provider): Readonly<Record<string, Handler>> {
   const problemsOf = (found: Described, request: Message): Message => ({
-    diagnostics: wireDiagnostics(found.validate(configOf(found, request))),
+    diagnostics: wireDiagnostics(found.validate(readConfig(found, request))),
   });
   return {
     ValidateListResourceConfig: (request) => problemsOf(findType(lists, LIST, request["typeName"]), request),
     ValidateActionConfig: (request) => problemsOf(findType(actions, ACTION, request["typeName"]), request),
     PlanAction(request) {
       const action = findType(actions, ACTION, request["typeName"]);
-      const config = configOf(action, request);
+      const config = readConfig(action, request);
       const problems = action.validate(config);
       if (problems.some(isError)) return { diagnostics: wireDiagnostics(problems) };
       // Terraform shows the action's arguments; a warning is the only way to say what they mean. Of warnings with the same
@@ -43,7 +43,8 @@ export function createStreamHandlers({ lists, actions, resources }: Provider): R
       const list = findType(lists, LIST, request["typeName"]);
       const { schema, identity } = findType(resources, "resource type", request["typeName"]);
       const asked = { limit: (request["limit"] as number | undefined) ?? 0, withState: request["withState"] === true };
-      for await (const { name, identity: data, state, diagnostics = [] } of list.list(configOf(list, request), asked)) {
+      const listed = list.list(readConfig(list, request), asked);
+      for await (const { name, identity: data, state, diagnostics = [] } of listed) {
         yield {
           name,
           ...(identity && { identity: wireIdentity(identity, data) }),
@@ -54,7 +55,7 @@ export function createStreamHandlers({ lists, actions, resources }: Provider): R
     },
     async *InvokeAction(request) {
       const action = findType(actions, ACTION, request["typeName"]);
-      const config = configOf(action, request);
+      const config = readConfig(action, request);
       // Some values were unknown before.
       const problems = action.validate(config).filter(isError);
       if (problems.length > 0) {
@@ -71,10 +72,6 @@ export function createStreamHandlers({ lists, actions, resources }: Provider): R
 
 const LIST = "list resource";
 const ACTION = "action";
-
-function configOf({ schema }: Described, request: Message): ValueMap {
-  return (readDynamic(blockType(schema), request["config"], decodeValue) as ValueMap | null) ?? {};
-}
 
 function isError({ severity }: Diagnostic): boolean {
   return severity === "error";

@@ -1,26 +1,23 @@
 /** The methods of ephemeral resources, which exist while Terraform runs and are stored nowhere. */
-import { findType, readDynamic, wireDiagnostics } from "./messages.ts";
+import { findType, readConfig, wireDiagnostics } from "./messages.ts";
 import type { EphemeralResource, Provider } from "./provider.ts";
 import { blockType } from "../schema/schema-model.ts";
-import { decodeValue, encodeValue } from "./value-codec.ts";
-import type { ValueMap } from "./value.ts";
+import { encodeValue } from "./value-codec.ts";
 import type { Message } from "./wire.ts";
 import type { Handler } from "./handler.ts";
 
 /** By method name. */
 export function createEphemeralHandlers({ ephemerals }: Provider): Readonly<Record<string, Handler>> {
   const find = (request: Message): EphemeralResource => findType(ephemerals, "ephemeral resource", request["typeName"]);
-  const configOf = (request: Message, { schema }: EphemeralResource): ValueMap =>
-    (readDynamic(blockType(schema), request["config"], decodeValue) as ValueMap | null) ?? {};
 
   return {
     ValidateEphemeralResourceConfig(request) {
       const ephemeral = find(request);
-      return { diagnostics: wireDiagnostics(ephemeral.validate(configOf(request, ephemeral))) };
+      return { diagnostics: wireDiagnostics(ephemeral.validate(readConfig(ephemeral, request))) };
     },
     async OpenEphemeralResource(request) {
       const ephemeral = find(request);
-      const { result, renewAt, handle } = await ephemeral.open(configOf(request, ephemeral));
+      const { result, renewAt, handle } = await ephemeral.open(readConfig(ephemeral, request));
       return {
         result: { msgpack: encodeValue(blockType(ephemeral.schema), result) },
         renewAt: timestamp(renewAt),

@@ -1,8 +1,9 @@
 /** Shared functions of the handlers to read and write messages. */
 import { GatewayError } from "../../shared/errors.ts";
+import { blockType, type SchemaBlock } from "../schema/schema-model.ts";
 import { type Diagnostic, wireDiagnostic } from "./diagnostics.ts";
-import { parseJson, valueFromJson } from "./value-codec.ts";
-import type { Value, ValueType } from "./value.ts";
+import { decodeValue, parseJson, valueFromJson } from "./value-codec.ts";
+import type { Value, ValueMap, ValueType } from "./value.ts";
 import type { Message } from "./wire.ts";
 
 /** Reads a value as MessagePack or, from some callers, as JSON; null when it is absent. */
@@ -14,6 +15,11 @@ export function readDynamic(
   const { msgpack, json } = (message ?? {}) as { msgpack?: Uint8Array; json?: Uint8Array };
   if (msgpack && msgpack.length > 0) return decode(type, msgpack);
   return json && json.length > 0 ? valueFromJson(type, parseJson(Buffer.from(json).toString())) : null;
+}
+
+/** The configuration in a request; {} when it is absent. */
+export function readConfig({ schema }: { readonly schema: SchemaBlock }, request: Message): ValueMap {
+  return (readDynamic(blockType(schema), request["config"], decodeValue) as ValueMap | null) ?? {};
 }
 
 /** The JSON of a stored state or identity; null when it is absent. */

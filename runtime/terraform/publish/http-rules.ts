@@ -18,14 +18,14 @@ export function* httpProblems(http: Value | undefined, file: Value | undefined):
   }
 }
 
-export interface AddressProblem {
+interface AddressProblem {
   readonly severity: Diagnostic["severity"];
   readonly attribute: "url" | "token_ref";
   readonly detail: string;
 }
 
 /** Problems of an address, and of its token reference. */
-export function* addressProblems({ url, token_ref: ref }: ValueMap): Iterable<AddressProblem> {
+function* addressProblems({ url, token_ref: ref }: ValueMap): Iterable<AddressProblem> {
   if (typeof url === "string") {
     const problem = publishUrlProblem(url);
     if (problem !== undefined) yield { severity: "error", attribute: "url", detail: `"url" ${problem}.` };
@@ -37,6 +37,20 @@ export function* addressProblems({ url, token_ref: ref }: ValueMap): Iterable<Ad
   if (typeof ref === "string" && !isReference(ref) && !isGithubReference(ref)) {
     const detail = '"token_ref" must be "env:NAME", "file:/absolute/path" or "github:AUDIENCE".';
     yield { severity: "error", attribute: "token_ref", detail };
+  }
+}
+
+/**
+ * The same as diagnostics.
+ *
+ * @param invalid summary of errors @param possible summary of warnings
+ */
+export function* addressDiagnostics(config: ValueMap, invalid: string, possible: string): Iterable<Diagnostic> {
+  for (const { severity, attribute, detail } of addressProblems(config)) {
+    const path = [{ attribute }];
+    // Terraform prints the line of a diagnostic, and this one may contain a password, or the token itself.
+    if (severity === "error") yield { severity, summary: invalid, detail, path, pointAt: [] };
+    else yield { severity, summary: possible, detail, path };
   }
 }
 

@@ -12,7 +12,7 @@ import type { ListedResource, ListResource, ResourceIdentity } from "../protocol
 import { isList, isMap, mapValues, type Value, type ValueMap } from "../protocol/value.ts";
 import type { AdminConnection } from "../publish/admin-token.ts";
 import { askAdmin, reasonOf } from "../publish/ask-admin.ts";
-import { addressProblems } from "../publish/http-rules.ts";
+import { addressDiagnostics } from "../publish/http-rules.ts";
 import type { SchemaBlock } from "../schema/schema-model.ts";
 import { bundleListSchema, bundleSchema } from "../schema/schema.ts";
 import { bundleIdentity } from "./bundle-identity.ts";
@@ -90,13 +90,8 @@ async function ownersAt(config: ValueMap, connection: AdminConnection): Promise<
 }
 
 function* problemsOf(config: ValueMap): Iterable<Diagnostic> {
-  const invalid = { severity: "error", summary: "Invalid list of bundles" } as const;
+  const summary = "Invalid list of bundles";
   const given = [config["url"], config["directory"]].filter((value) => value !== null && value !== undefined);
-  if (given.length !== 1) yield { ...invalid, detail: 'Set either "url" or "directory".' };
-  for (const { severity, attribute, detail } of addressProblems(config)) {
-    const path = [{ attribute }];
-    // Terraform prints the line of a diagnostic, and this one may contain a password.
-    if (severity === "error") yield { ...invalid, detail, path, pointAt: [] };
-    else yield { severity, summary: "Possible problem with the address", detail, path };
-  }
+  if (given.length !== 1) yield { severity: "error", summary, detail: 'Set either "url" or "directory".' };
+  yield* addressDiagnostics(config, summary, "Possible problem with the address");
 }

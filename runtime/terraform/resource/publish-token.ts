@@ -12,7 +12,7 @@ import type { AdminConnection } from "../publish/admin-token.ts";
 import { askAdmin, GATEWAY_URL, reasonOf, TOKEN_REF } from "../publish/ask-admin.ts";
 import type { Diagnostic } from "../protocol/diagnostics.ts";
 import { DATA_SOURCE_TLS } from "../publish/gateway-tls.ts";
-import { addressProblems } from "../publish/http-rules.ts";
+import { addressDiagnostics } from "../publish/http-rules.ts";
 import type { EphemeralResource } from "../protocol/provider.ts";
 import type { SchemaBlock } from "../schema/schema-model.ts";
 import type { ValueMap } from "../protocol/value.ts";
@@ -89,17 +89,14 @@ export function createPublishToken(connection: AdminConnection): EphemeralResour
 
 function* problemsOf(config: ValueMap): Iterable<Diagnostic> {
   const { owner, lifetime } = config;
+  const summary = "Invalid publish token";
   const invalidToken = (attribute: string, detail: string): Diagnostic => ({
     severity: "error",
-    summary: "Invalid publish token",
+    summary,
     detail,
     path: [{ attribute }],
   });
-  for (const { severity, attribute, detail } of addressProblems(config)) {
-    // Terraform prints the line of a diagnostic, and this one may contain a password, or the token itself.
-    if (severity === "error") yield { ...invalidToken(attribute, detail), pointAt: [] };
-    else yield { severity, summary: "Possible problem with the publish token", detail, path: [{ attribute }] };
-  }
+  yield* addressDiagnostics(config, summary, "Possible problem with the publish token");
   if (typeof owner === "string" && !isOwner(owner)) yield invalidToken("owner", `"owner" ${OWNER_EXPECTED}.`);
   const read = typeof lifetime === "string" ? parseTokenLifetime(lifetime) : undefined;
   if (read?.ok === false) yield invalidToken("lifetime", `"lifetime" ${read.problem}.`);
