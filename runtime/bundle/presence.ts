@@ -8,7 +8,7 @@
 import { hostname } from "node:os";
 
 import { errorText } from "../shared/errors.ts";
-import { processSpace } from "../shared/net/process-space.ts";
+import { isRunning, processSpace } from "../shared/net/process-space.ts";
 import { randomSecret } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
 import { epochSeconds, type Closable, type Clock } from "../shared/clock.ts";
@@ -90,12 +90,7 @@ export function hasEnded({ id, seen, space }: PresenceRow, nowSeconds: number, o
   if (pid === process.pid) return own !== undefined && baseOf(id) !== baseOf(own);
   // From another host or container with the same name: it may serve.
   if (space !== processSpace()) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ESRCH";
-  }
+  return !isRunning(pid);
 }
 
 /** Removes a worker's suffix, leaving its supervisor's name. */

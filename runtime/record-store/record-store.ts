@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { RecordConsumer } from "../audit/record-consumer.ts";
+import { isRunning } from "../shared/net/process-space.ts";
 import type { RecordStoreOptions } from "./back-end.ts";
 import { TEMPORARY } from "./options.ts";
 import { createPostgresBackEnd } from "./postgres/postgres-back-end.ts";
@@ -38,15 +39,5 @@ function removeAbandoned(): void {
     const pid = Number(TEMPORARY.exec(name)?.[1]);
     if (Number.isNaN(pid) || isRunning(pid)) continue;
     rmSync(join(tmpdir(), name), { force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // The process belongs to another user.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

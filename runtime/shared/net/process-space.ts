@@ -1,4 +1,4 @@
-/** The scope within which process IDs are unique. */
+/** The scope within which process IDs are unique, and whether one of them is in use. */
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
@@ -20,5 +20,15 @@ function read(look: () => string): string | undefined {
     return look();
   } catch {
     return undefined;
+  }
+}
+
+/** Whether a process of this space is running, also one of another user. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }

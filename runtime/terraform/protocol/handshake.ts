@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { isRunning } from "../../shared/net/process-space.ts";
 import { PROVIDER_PROTOCOL } from "../version.ts";
 import { makeCertificate } from "./certificate.ts";
 import { createProviderLog } from "./provider-log.ts";
@@ -64,6 +65,7 @@ export async function servePlugin(provider: Provider, process: NodeJS.Process): 
   process.on("SIGTERM", leave);
   const parent = process.ppid;
   setInterval(() => {
+    // Windows keeps the parent's ID after its end.
     if (process.ppid !== parent || !isRunning(parent)) leave();
   }, WATCHDOG_MS).unref();
 
@@ -77,14 +79,4 @@ export async function servePlugin(provider: Provider, process: NodeJS.Process): 
   });
   const address = directory === undefined ? `tcp|127.0.0.1:${port}` : `unix|${join(directory, "s")}`;
   process.stdout.write(handshakeLine(address, der));
-}
-
-/** Windows keeps the parent's ID after its end. Another user's process is alive. */
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
-  }
 }

@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { GatewayError } from "../../shared/errors.ts";
 import { hashSecret, randomSecret } from "../../shared/keys.ts";
-import { processSpace } from "../../shared/net/process-space.ts";
+import { isRunning, processSpace } from "../../shared/net/process-space.ts";
 
 /** A busy disk may take seconds to flush a file and its directory. */
 const STALE_AFTER_MS = 30_000;
@@ -75,12 +75,7 @@ async function staleText(lock: string, nowMs: number): Promise<string | undefine
   if (nowMs - info.mtimeMs > STALE_AFTER_MS) return text;
   const [mark = "", pid = ""] = /^(.*) (\d+) \S+$/.exec(text)?.slice(1) ?? [];
   if (pid === "" || `${mark} ${process.pid}` !== processMark()) return undefined;
-  try {
-    process.kill(Number(pid), 0);
-    return undefined;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ESRCH" ? text : undefined;
-  }
+  return isRunning(Number(pid)) ? undefined : text;
 }
 
 /**
