@@ -499,6 +499,11 @@ describe("rounds", () => {
     return resultOf(message, { resultType: "complete", content });
   });
   const answer = { action: "accept", content: { ok: true } };
+  const respond = ({ port }: Pipeline, id: unknown, user = "alice"): Promise<Response> => {
+    const headers = ["accept", "application/json, text/event-stream", "content-type", "application/json"];
+    const body = JSON.stringify({ jsonrpc: "2.0", id, result: answer });
+    return fetchAll(port, { method: "POST", body }, user, headers);
+  };
   const told = JSON.stringify([{ q: answer }, "s"]);
   const textOf = ({ result }: Body): unknown => (result?.["content"] as { text: string }[] | undefined)?.[0]?.text;
 
@@ -542,15 +547,8 @@ describe("rounds", () => {
       const stream = eventsOf(await send(pipeline, "tools/call", { name: "one__t0" }, { session }));
       const { message } = await next(stream);
       expect(message).toMatchObject(question);
-      const respond = (user: string) =>
-        fetchAll(
-          other.port,
-          { method: "POST", body: JSON.stringify({ jsonrpc: "2.0", id: message.id, result: answer }) },
-          user,
-          ["accept", "application/json, text/event-stream", "content-type", "application/json"],
-        );
-      expect((await respond("bob")).status).toBe(404);
-      expect((await respond("alice")).status).toBe(202);
+      expect((await respond(other, message.id, "bob")).status).toBe(404);
+      expect((await respond(other, message.id)).status).toBe(202);
       const { message: last } = await next(stream);
       expect([last.id, textOf(last)]).toEqual(["mine", told]);
       expect(left.size).toBe(0);
@@ -565,13 +563,7 @@ describe("rounds", () => {
     const session = await initialize(pipeline, { elicitation: {} });
     const stream = eventsOf(await send(pipeline, "tools/call", { name: "one__t0" }, { session }));
     const { message } = await next(stream);
-    const body = JSON.stringify({ jsonrpc: "2.0", id: message.id, result: answer });
-    await fetchAll(pipeline.port, { method: "POST", body }, "alice", [
-      "accept",
-      "application/json, text/event-stream",
-      "content-type",
-      "application/json",
-    ]);
+    await respond(pipeline, message.id);
     const { message: last } = await next(stream);
     expect([last.result, last.error?.message]).toEqual([undefined, expect.stringContaining("denied")]);
     expect(asksOf("/one", "tools/call")).toHaveLength(1);
