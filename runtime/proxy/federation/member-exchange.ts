@@ -12,6 +12,7 @@ import type { ClientCertificate } from "../../http/listener/client-certificate.t
 import { ReceivedRequest } from "../../http/received-request.ts";
 import type { TextSpan } from "../../mcp/scan.ts";
 import { headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
+import { LONG_READ_BYTES } from "../../upstreams/http1/answer-bytes.ts";
 
 /** Gets the response of a member. */
 export interface MemberReceiver {
@@ -125,13 +126,10 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
   }
 }
 
-/** A receiver that holds it would hold much more than its bytes, see `upstreams/http1/answer-bytes.ts`. */
+/** A receiver that holds it would hold much more than its bytes. */
 function wastesMemory(chunk: Buffer): boolean {
-  return chunk.length >= LONG_BYTES && 2 * chunk.length < chunk.buffer.byteLength;
+  return chunk.length >= LONG_READ_BYTES && 2 * chunk.length < chunk.buffer.byteLength;
 }
-
-/** Shorter ones are copies. */
-const LONG_BYTES = 16_384;
 
 /** Open requests to members, by the client's: a client with a stream may cause any number of them. */
 const openOf = new WeakMap<Exchange, Set<MemberExchange>>();

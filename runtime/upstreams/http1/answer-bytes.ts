@@ -12,8 +12,8 @@ import type { UpstreamReceiver } from "../transport-types.ts";
 
 /** The system's maximum for one read: after a read of this size, more may be available. */
 export const READ_BYTES = 65_536;
-/** Reads of this size are passed on in their own buffer. For less, that would keep a whole buffer for little data. */
-const LONG_READ_BYTES = READ_BYTES / 4;
+/** Reads of this size are passed on in their own buffer. Less is copied: it would keep a whole buffer for little data. */
+export const LONG_READ_BYTES = READ_BYTES / 4;
 /** Free buffers of bodies that have ended. */
 const MAX_SPARE = 16;
 const spare: Buffer[] = [];
