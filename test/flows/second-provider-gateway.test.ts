@@ -8,6 +8,7 @@ import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.t
 import { openAnswer, startLiveUpstream, type LiveUpstream } from "../support/live-upstream.ts";
 import { createOAuthClient, createPkce, REDIRECT_URI, signInClient } from "../support/oauth-client.ts";
 import { type Browser, createBrowser, type Page } from "../support/scripted-browser.ts";
+import { createSdkProvider } from "../support/sdk-provider.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
 import { startSecondProvider, type SecondProvider } from "../support/two-providers.ts";
 
@@ -157,28 +158,15 @@ const textOf = (result: unknown): string => JSON.stringify((result as { content:
 
 describe("MCP clients of the second provider's users", () => {
   test("connect by the SDK: the requested resource determines the provider", async () => {
-    const kept = new Map<string, unknown>();
-    let callback = new URLSearchParams();
     const navigator = createNavigator();
-    const authProvider = {
-      redirectUrl: REDIRECT_URI,
-      clientMetadata: { client_name: "SDK client", redirect_uris: [REDIRECT_URI], token_endpoint_auth_method: "none" },
-      clientInformation: () => kept.get("client") as never,
-      saveClientInformation: (value: unknown) => void kept.set("client", value),
-      tokens: () => kept.get("tokens") as never,
-      saveTokens: (value: unknown) => void kept.set("tokens", value),
-      discoveryState: () => kept.get("discovery") as never,
-      saveDiscoveryState: (value: unknown) => void kept.set("discovery", value),
-      saveCodeVerifier: (value: string) => void kept.set("verifier", value),
-      codeVerifier: () => String(kept.get("verifier")),
-      redirectToAuthorization: async (url: URL) => {
-        callback = new URL(await consent(navigator, url.href, VISITOR)).searchParams;
-      },
-    };
+    const { provider: authProvider, callback } = createSdkProvider(
+      async (url) => new URL(await consent(navigator, url.href, VISITOR)),
+      { callback: REDIRECT_URI },
+    );
     const url = new URL(`${origin}/tools/mcp`);
     const first = new StreamableHTTPClientTransport(url, { authProvider });
     await expect(new Client({ name: "v2", version: "1" }).connect(first)).rejects.toThrow();
-    await first.finishAuth(callback);
+    await first.finishAuth(callback());
     const client = new Client({ name: "v2", version: "1" });
     await client.connect(new StreamableHTTPClientTransport(url, { authProvider }));
     expect(textOf(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");

@@ -6,10 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
 import { createBrowser, findForm, findLink } from "../support/browser.ts";
+import { createSdkProvider, SDK_CALLBACK } from "../support/sdk-provider.ts";
 import { signInClient } from "../support/oauth-client.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
-
-const CALLBACK = "http://localhost:43119/callback";
 
 let mcpServer: RunningMcpServer;
 let world: SignInGateway;
@@ -42,42 +41,23 @@ afterAll(async () => {
 });
 
 /** A host application's stored state for an SDK, and a user who consents. */
-function createProvider(grantTypes = ["authorization_code", "refresh_token"]) {
-  const kept = new Map<string, unknown>();
+function createProvider(grantTypes?: readonly string[]) {
   /** Texts of the consent pages, and requested scopes. */
   const asked: { readonly scope: string | null; readonly page: string }[] = [];
-  let answer = new URLSearchParams();
   const browser = createBrowser();
-  const provider = {
-    redirectUrl: CALLBACK,
-    clientMetadata: {
-      client_name: "SDK client",
-      redirect_uris: [CALLBACK],
-      grant_types: grantTypes,
-      response_types: ["code"],
-      token_endpoint_auth_method: "none",
-    },
-    clientInformation: () => kept.get("client") as never,
-    saveClientInformation: (value: unknown) => void kept.set("client", value),
-    tokens: () => kept.get("tokens") as never,
-    saveTokens: (value: unknown) => void kept.set("tokens", value),
-    saveCodeVerifier: (value: string) => void kept.set("verifier", value),
-    codeVerifier: () => String(kept.get("verifier")),
-    discoveryState: () => kept.get("discovery") as never,
-    saveDiscoveryState: (value: unknown) => void kept.set("discovery", value),
-    async redirectToAuthorization(url: URL) {
-      let page = await browser.open(url.href, CALLBACK);
-      const link = findLink(page, "alice@example.com");
-      if (link !== undefined) page = await browser.open(link, CALLBACK);
-      const form = findForm(page, "/.gateway/mcp/consent");
-      asked.push({ scope: url.searchParams.get("scope"), page: page.text });
-      if (form) page = await browser.submit(page, form, { decision: "approve" }, CALLBACK);
-      if (!page.left) throw new Error(`Cannot sign in: ${page.status} ${page.text}`);
-      answer = new URL(page.url).searchParams;
-    },
+  const authorize = async (url: URL): Promise<URL> => {
+    let page = await browser.open(url.href, SDK_CALLBACK);
+    const link = findLink(page, "alice@example.com");
+    if (link !== undefined) page = await browser.open(link, SDK_CALLBACK);
+    const form = findForm(page, "/.gateway/mcp/consent");
+    asked.push({ scope: url.searchParams.get("scope"), page: page.text });
+    if (form) page = await browser.submit(page, form, { decision: "approve" }, SDK_CALLBACK);
+    if (!page.left) throw new Error(`Cannot sign in: ${page.status} ${page.text}`);
+    return new URL(page.url);
   };
+  const { provider, kept, callback: answer } = createSdkProvider(authorize, grantTypes && { grantTypes });
   const scope = (): unknown => (kept.get("tokens") as { readonly scope?: unknown }).scope;
-  return { provider, asked, scope, answer: () => answer };
+  return { provider, asked, scope, answer };
 }
 
 /** Does it; where a person has to agree first, again. */

@@ -1,18 +1,26 @@
 /** The state that a host application keeps for an SDK client, and its user, who signs in and consents. */
 import { createBrowser, findForm, findLink } from "./browser.ts";
 
-const CALLBACK = "http://localhost:43117/callback";
+export const SDK_CALLBACK = "http://localhost:43117/callback";
 
-/** A host application's stored state for an SDK, and its user. */
-export function createSdkProvider(user: string) {
+export interface SdkProviderOptions {
+  readonly callback?: string;
+  readonly grantTypes?: readonly string[];
+}
+
+/** @param authorize name of the user, who signs in and consents; or what happens at the authorization, with its end at the client */
+export function createSdkProvider(
+  authorize: string | ((url: URL) => Promise<URL>),
+  { callback: address = SDK_CALLBACK, grantTypes = ["authorization_code", "refresh_token"] }: SdkProviderOptions = {},
+) {
   const kept = new Map<string, unknown>();
   let callback: URL | undefined;
   const provider = {
-    redirectUrl: CALLBACK,
+    redirectUrl: address,
     clientMetadata: {
       client_name: "SDK client",
-      redirect_uris: [CALLBACK],
-      grant_types: ["authorization_code", "refresh_token"],
+      redirect_uris: [address],
+      grant_types: [...grantTypes],
       response_types: ["code"],
       token_endpoint_auth_method: "none",
     },
@@ -25,7 +33,8 @@ export function createSdkProvider(user: string) {
     codeVerifier: () => String(kept.get("verifier")),
     discoveryState: () => kept.get("discovery") as never,
     saveDiscoveryState: (value: unknown) => void kept.set("discovery", value),
-    redirectToAuthorization: async (url: URL) => void (callback = await signIn(url, user)),
+    redirectToAuthorization: async (url: URL) =>
+      void (callback = await (typeof authorize === "string" ? signIn(url, authorize) : authorize(url))),
   };
   return { provider, kept, callback: () => callback?.searchParams ?? new URLSearchParams() };
 }
@@ -33,11 +42,11 @@ export function createSdkProvider(user: string) {
 /** Chooses the user at the identity provider, consents, and answers where the browser was sent. */
 async function signIn(url: URL, user: string): Promise<URL> {
   const browser = createBrowser();
-  let page = await browser.open(url.href, CALLBACK);
+  let page = await browser.open(url.href, SDK_CALLBACK);
   const link = findLink(page, user);
-  if (link !== undefined) page = await browser.open(link, CALLBACK);
+  if (link !== undefined) page = await browser.open(link, SDK_CALLBACK);
   const form = findForm(page, "/.gateway/mcp/consent");
-  if (form) page = await browser.submit(page, form, { decision: "approve" }, CALLBACK);
+  if (form) page = await browser.submit(page, form, { decision: "approve" }, SDK_CALLBACK);
   if (!page.left) throw new Error(`Cannot sign in: ${page.status} ${page.text}`);
   return new URL(page.url);
 }
