@@ -11,7 +11,7 @@ import type { MemberSessions } from "../../mcp/federation/sessions.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerTo, askMember, type RouteMember, type MemberAnswer, type RunMember } from "./ask-member.ts";
-import { MemberMemory } from "./lists/member-memory.ts";
+import { CallerMemory } from "./lists/caller-memory.ts";
 
 export interface Link {
   readonly member: RouteMember;
@@ -53,14 +53,14 @@ export class Links {
   readonly #deps: LinksDeps;
   /** By compiled route: a changed route is asked again. */
   readonly #eras = new WeakMap<CompiledRoute, KnownEra>();
-  readonly #greetings: MemberMemory<MessageJson>;
+  readonly #greetings: CallerMemory<MessageJson>;
   /** By caller, if the member's policy denies the question: other callers may get an answer. */
-  readonly #guesses: MemberMemory<KnownEra>;
+  readonly #guesses: CallerMemory<KnownEra>;
 
   constructor(deps: LinksDeps) {
     this.#deps = deps;
-    this.#greetings = new MemberMemory(deps.clock);
-    this.#guesses = new MemberMemory(deps.clock);
+    this.#greetings = new CallerMemory(deps.clock);
+    this.#guesses = new CallerMemory(deps.clock);
   }
 
   /**

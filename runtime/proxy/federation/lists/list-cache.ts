@@ -13,7 +13,7 @@ import { keepsFor, type ListDeps } from "../../lists/list-rules.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { UpstreamTokens } from "../../upstream-tokens.ts";
 import type { RouteMember } from "../ask-member.ts";
-import { callerKey } from "./member-memory.ts";
+import { callerKey } from "./caller-memory.ts";
 import { SlowMembers } from "./slow-members.ts";
 import { listedOf, type MemberList, type MergedMethod } from "./lists.ts";
 

@@ -2,17 +2,17 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { RouteMember } from "../ask-member.ts";
-import { MemberMemory } from "./member-memory.ts";
+import { CallerMemory } from "./caller-memory.ts";
 
 const OMITTED_MS = 15_000;
 /** A shorter wait for a failure delays no list noticeably. */
 const LATE_MS = 1_500;
 
 export class SlowMembers {
-  readonly #slow: MemberMemory<true>;
+  readonly #slow: CallerMemory<true>;
 
   constructor(clock: Clock) {
-    this.#slow = new MemberMemory(clock);
+    this.#slow = new CallerMemory(clock);
   }
 
   has(caller: RequestContext, member: RouteMember): boolean {

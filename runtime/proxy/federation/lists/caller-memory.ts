@@ -15,7 +15,7 @@ interface Entry<V> extends Visited {
 
 const MAX_ENTRIES = 10_000;
 
-export class MemberMemory<V> {
+export class CallerMemory<V> {
   readonly #clock: Clock;
   readonly #entries = new BoundedCache<Entry<V>>(MAX_ENTRIES);
 
