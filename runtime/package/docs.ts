@@ -27,13 +27,16 @@ export interface DocumentedFunction {
   readonly parameters?: readonly { readonly name: string; readonly type: unknown; readonly description?: string }[];
 }
 
+/** By type name. */
+type BlockSchemas = Readonly<Record<string, { readonly block: DocumentedBlock }>>;
+
 export interface ProviderSchema {
   readonly provider: { readonly block: DocumentedBlock };
-  readonly resource_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
-  readonly data_source_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
-  readonly ephemeral_resource_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
-  readonly list_resource_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
-  readonly action_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
+  readonly resource_schemas?: BlockSchemas;
+  readonly data_source_schemas?: BlockSchemas;
+  readonly ephemeral_resource_schemas?: BlockSchemas;
+  readonly list_resource_schemas?: BlockSchemas;
+  readonly action_schemas?: BlockSchemas;
   readonly functions?: Readonly<Record<string, DocumentedFunction>>;
 }
 
@@ -41,21 +44,16 @@ export interface ProviderSchema {
 export function providerDocs(version: string): ReadonlyMap<string, string> {
   const schema = providerSchema();
   const pages = new Map([["index.md", indexPage(schema, version)]]);
-  for (const [name, { block }] of Object.entries(schema.resource_schemas ?? {})) {
-    pages.set(`resources/${shortName(name)}.md`, blockPage(name, "Resource", block));
-  }
-  for (const [name, { block }] of Object.entries(schema.data_source_schemas ?? {})) {
-    pages.set(`data-sources/${shortName(name)}.md`, blockPage(name, "Data Source", block));
-  }
-  for (const [name, { block }] of Object.entries(schema.ephemeral_resource_schemas ?? {})) {
-    pages.set(`ephemeral-resources/${shortName(name)}.md`, blockPage(name, "Ephemeral Resource", block));
-  }
-  for (const [name, { block }] of Object.entries(schema.list_resource_schemas ?? {})) {
-    pages.set(`list-resources/${shortName(name)}.md`, blockPage(name, "List Resource", block));
-  }
-  for (const [name, { block }] of Object.entries(schema.action_schemas ?? {})) {
-    pages.set(`actions/${shortName(name)}.md`, blockPage(name, "Action", block));
-  }
+  const kinds = [
+    ["resources", "Resource", schema.resource_schemas],
+    ["data-sources", "Data Source", schema.data_source_schemas],
+    ["ephemeral-resources", "Ephemeral Resource", schema.ephemeral_resource_schemas],
+    ["list-resources", "List Resource", schema.list_resource_schemas],
+    ["actions", "Action", schema.action_schemas],
+  ] as const;
+  for (const [folder, title, schemas] of kinds)
+    for (const [name, { block }] of Object.entries(schemas ?? {}))
+      pages.set(`${folder}/${shortName(name)}.md`, blockPage(name, title, block));
   for (const [name, about] of Object.entries(schema.functions ?? {})) {
     pages.set(`functions/${name}.md`, functionPage(name, about));
   }

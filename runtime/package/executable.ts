@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { LAUNCHER, PROVIDER_FILE } from "../terraform/launcher.ts";
-import { BINARIES, nodeBinary, RELEASE_NODE } from "./node-binaries.ts";
+import { BINARIES, type Binary, nodeBinary, RELEASE_NODE } from "./node-binaries.ts";
 import { type Platform, thisPlatform } from "./platforms.ts";
 import type { Component } from "./sbom.ts";
 import type { ZipEntry } from "./zip.ts";
@@ -22,9 +22,10 @@ export interface ProviderFiles {
 /** @returns the files of the archive; the executable is the first */
 export async function filesFor(platform: Platform, files: ProviderFiles): Promise<readonly ZipEntry[]> {
   const licenses = { name: "THIRD_PARTY_LICENSES.txt", content: await readFile(files.licenses), mode: 0o644 };
-  if (isSelfContained(platform)) {
+  const binary = binaryFor(platform);
+  if (binary) {
     const name = platform.startsWith("windows_") ? `${files.name}.exe` : files.name;
-    const content = await selfContained(platform, files.bundle);
+    const content = await selfContained(platform, binary, files.bundle);
     return [{ name, content, mode: 0o755 }, licenses, { ...NODE_NOTICE, mode: 0o644 }];
   }
   const bundle = { name: PROVIDER_FILE, content: await readFile(files.bundle), mode: 0o644 };
@@ -33,7 +34,7 @@ export async function filesFor(platform: Platform, files: ProviderFiles): Promis
 
 /** Node as a part of the executables, for bills of materials; undefined if these platforms have none. */
 export function embeddedNode(platforms: readonly Platform[]): Component | undefined {
-  const having = platforms.filter(isSelfContained);
+  const having = platforms.filter((platform) => binaryFor(platform) !== undefined);
   if (having.length === 0) return undefined;
   return {
     "bom-ref": `node@${RELEASE_NODE}`,
@@ -47,8 +48,8 @@ export function embeddedNode(platforms: readonly Platform[]): Component | undefi
 }
 
 /** With another Node, a checkout still makes archives that work: those with the launcher. */
-function isSelfContained(platform: Platform): boolean {
-  return process.versions.node === RELEASE_NODE && BINARIES[platform] !== undefined;
+function binaryFor(platform: Platform): Binary | undefined {
+  return process.versions.node === RELEASE_NODE ? BINARIES[platform] : undefined;
 }
 
 /**
@@ -57,10 +58,8 @@ function isSelfContained(platform: Platform): boolean {
  * The same bytes at each build: Node writes the path of the bundle into it, so the path is a bare name; and V8 compiles
  * to the same code only with `--predictable`, which the code cache does not require when the executable starts.
  */
-async function selfContained(platform: Platform, bundle: string): Promise<Buffer> {
+async function selfContained(platform: Platform, binary: Binary, bundle: string): Promise<Buffer> {
   const directory = await mkdtemp(join(tmpdir(), "gateform-sea-"));
-  const binary = BINARIES[platform];
-  if (!binary) throw new Error(`There is no Node for ${platform}`);
   try {
     await copyFile(bundle, join(directory, PROVIDER_FILE));
     const settings = {

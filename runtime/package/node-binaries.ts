@@ -12,7 +12,7 @@ import type { Platform } from "./platforms.ts";
 /** The version of the lock file: `npm run` uses it. A test compares the two. */
 export const RELEASE_NODE = "26.10.0";
 
-interface Binary {
+export interface Binary {
   readonly package: string;
   /** In the package. */
   readonly path: string;

@@ -13,7 +13,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,7 +35,15 @@ interface ReleaseOptions {
   readonly key: string | undefined;
 }
 
-async function release({ out, key }: ReleaseOptions): Promise<Record<string, unknown>> {
+interface Release {
+  readonly version: string;
+  readonly commit: string;
+  /** Of the commit, RFC 3339. */
+  readonly date: string;
+  readonly directory: string;
+}
+
+async function release({ out, key }: ReleaseOptions): Promise<Release> {
   if ((await readdir(out).catch(() => [])).length > 0) throw new Error(`${out} is not empty`);
   if (key !== undefined) requireKey(key);
   const commit = git("rev-parse", "HEAD").toString().trim();
@@ -91,7 +99,7 @@ async function filesOf(directory: string): Promise<readonly object[]> {
   return Promise.all(
     sums.map(async (line) => {
       const [sha256 = "", path = ""] = line.split("  ");
-      return { path, bytes: (await readFile(join(directory, path))).length, sha256 };
+      return { path, bytes: (await stat(join(directory, path))).size, sha256 };
     }),
   );
 }
@@ -109,13 +117,13 @@ if (import.meta.main) {
   process.umask(0o022);
   const facts = await release({ out: resolve(process.env["INIT_CWD"] ?? ".", values.out), key });
   const signed = key ?? null;
-  const sums = await readFile(join(String(facts["directory"]), "SHA256SUMS"));
+  const sums = await readFile(join(facts.directory, "SHA256SUMS"));
   const sha256 = createHash("sha256").update(sums).digest("hex");
   if (values.json === true) {
-    const files = await filesOf(String(facts["directory"]));
+    const files = await filesOf(facts.directory);
     console.log(JSON.stringify({ ...facts, signed, sha256sums: sha256, files }, null, 2));
   } else {
-    console.log(`${String(facts["directory"])}: release ${VERSION} of commit ${String(facts["commit"])}`);
+    console.log(`${facts.directory}: release ${VERSION} of commit ${facts.commit}`);
     console.log(key === undefined ? "Not signed: name a key with --key FINGERPRINT" : `Signed with ${key}`);
     console.log(`SHA-256 of SHA256SUMS: ${sha256}`);
   }

@@ -17,15 +17,14 @@ const EXAMPLE = new URL("../../../examples/terraform/one-file/main.tf", import.m
 
 export function terraformParts(): Readonly<Record<string, string>> {
   const schema = providerSchema();
-  const { provider, data_source_schemas, ephemeral_resource_schemas, functions } = schema;
   return {
     example: `\`\`\`hcl\n${readFileSync(EXAMPLE, "utf8").trim()}\n\`\`\``,
-    provider: attributeTable(provider.block),
-    functions: functionTable(functions ?? {}),
-    status: attributeTable(only(data_source_schemas)),
-    "publish-token": attributeTable(only(ephemeral_resource_schemas)),
+    provider: attributeTable(schema.provider.block),
+    functions: functionTable(schema.functions ?? {}),
+    status: attributeTable(only(schema.data_source_schemas)),
+    "publish-token": attributeTable(only(schema.ephemeral_resource_schemas)),
     list: attributeTable(only(schema.list_resource_schemas)),
-    actions: actionsTable(schema.action_schemas),
+    actions: actionsTable(schema),
   };
 }
 
@@ -101,9 +100,9 @@ function isOwn(path: string, name: string): boolean {
 }
 
 /** Without the arguments that the data source has too. */
-function actionsTable(schemas: ProviderSchema["action_schemas"] = {}): string {
-  const common = new Set(Object.keys(only(providerSchema().data_source_schemas).attributes ?? {}));
-  const parts = Object.entries(schemas).map(([name, { block }]) => {
+function actionsTable({ data_source_schemas, action_schemas }: ProviderSchema): string {
+  const common = new Set(Object.keys(only(data_source_schemas).attributes ?? {}));
+  const parts = Object.entries(action_schemas ?? {}).map(([name, { block }]) => {
     const own = Object.entries(block.attributes ?? {}).filter(([each]) => !common.has(each));
     const table = attributeTable({ attributes: Object.fromEntries(own) });
     return `### ${code(name)}\n\n${block.description ?? ""}\n\n${table}`;
