@@ -2,8 +2,8 @@
  * The routes of one host: path → route.
  *
  * Exact path, then patterns by priority, then the longest prefix by whole segments; the order of routes in a file never
- * matters. Routes of one path can have conditions (conditions.ts): if none is met, the next path takes the request. Patterns are attached to the prefix tree at their literal prefix, so that a path is only tried against
- * possible matches.
+ * matters. Routes of one path can have conditions (conditions.ts): if none is met, the next path takes the request. Patterns
+ * are attached to the prefix tree at their literal prefix, so that a path is only tried against possible matches.
  */
 import { MAX_MATCHED_PATH } from "./path-pattern.ts";
 import { canonicalPath, otherReadings } from "../../shared/http/target.ts";

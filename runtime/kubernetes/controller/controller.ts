@@ -2,8 +2,8 @@
  * The controller: translates cluster objects to a gateway's slices, and writes status and events back.
  *
  * Promises: nothing is published before everything was read once; only the leader publishes and writes; a problem that a
- * gateway reports removes only the Ingress that caused it; an unreachable cluster or gateway changes nothing in the active
- * configuration.
+ * gateway reports removes only the Ingress or route that caused it; an unreachable cluster or gateway changes nothing in
+ * the active configuration.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -29,7 +29,7 @@ import { translate, type TranslateOptions, type Translation } from "../translate
 export interface ControllerOptions {
   readonly client: KubeClient;
   readonly publisher: SlicePublisher;
-  readonly translate: Omit<TranslateOptions, "seal" | "refused" | "pairs" | "nowMs">;
+  readonly translate: Omit<TranslateOptions, "addresses" | "seal" | "refused" | "pairs" | "nowMs">;
   /** Key for sealing secrets; read from the publisher when absent. */
   readonly sealKey?: string | undefined;
   readonly view?: Pick<
@@ -37,8 +37,8 @@ export interface ControllerOptions {
     "namespaces" | "addressService" | "reflector" | "patienceMs" | "discoveryMs"
   >;
   /**
-   * Addresses for the status of served Ingresses, unless `view.addressService` provides them. Undefined: no status is
-   * written.
+   * Addresses for the status of served Ingresses and of Gateways, unless `view.addressService` provides them. Undefined:
+   * Ingresses get no status.
    */
   readonly addresses?: readonly LoadBalancerAddress[] | undefined;
   readonly isLeader: () => boolean;

@@ -14,13 +14,13 @@ import { describe, MAX_PROBLEMS, moreProblems, quote } from "../../settings/prob
 import type { Slice } from "../../config/slice.ts";
 import { assign, type AssignedProblems, refusedCertificates, type SliceProblem } from "./assign.ts";
 import { type IngressDraft, draftIngress } from "./draft.ts";
-import { byAge } from "./objects.ts";
 import { NO_GATEWAY_API } from "./gateway-api/objects.ts";
 import type { ObjectStatus } from "./gateway-api/status-parts.ts";
 import { readGatewayApi } from "./gateway-api/translate-gateway-api.ts";
 import { classOf, createClassFilter, DEFAULT_INGRESS_CLASS } from "./ingress-class.ts";
 import type { ForeignIngress } from "./left-alone.ts";
 import {
+  byAge,
   type EndpointSlice,
   type Ingress,
   keyOf,
@@ -96,7 +96,7 @@ export interface Translation {
   readonly needsNamespaces: boolean;
   /** Statuses of objects of the Gateway API, given all problems of routes. */
   readonly statuses: (problems: readonly IngressProblem[]) => readonly ObjectStatus[];
-  /** An Ingress needs the endpoints of its Services rather than the Services. */
+  /** An Ingress or route needs the endpoints of its Services: it requests them, or a Service is headless. */
   readonly usesEndpoints: boolean;
   /** Maps problems of a gateway with the slices to the Ingresses that caused them. */
   readonly assign: (problems: readonly SliceProblem[]) => AssignedProblems;

@@ -2,7 +2,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
-import { join } from "node:path";
 
 import type { Cluster } from "../kube/cluster.ts";
 
@@ -73,7 +72,7 @@ export async function runSuite(cluster: Cluster, options: SuiteOptions): Promise
   await once(child, "close");
   process.off("exit", cleanUp);
   const results = readResults(text);
-  if (results.length === 0) throw new Error(`${join(options.program)} ran no test:\n${text.slice(-4000)}`);
+  if (results.length === 0) throw new Error(`${options.program} ran no test:\n${text.slice(-4000)}`);
   return results;
 }
 

@@ -5,8 +5,7 @@
  */
 import { append } from "../../../shared/linear/append.ts";
 import { certificateProblem } from "../../../features/listener/certificate.ts";
-import { byAge } from "../objects.ts";
-import { keyOf, namespaceOf, type Service } from "../objects.ts";
+import { byAge, keyOf, namespaceOf, type Service } from "../objects.ts";
 import { type BackendTlsPolicy, condition, type Condition, type ConfigMap, type PolicyTarget } from "./objects.ts";
 
 /** Settings of the route. */

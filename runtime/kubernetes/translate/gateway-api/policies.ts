@@ -10,9 +10,8 @@ import { isRecord } from "../../../shared/is-record.ts";
 import { type AnnotationReading, readAnnotations } from "../annotations/annotations.ts";
 import { knownSecretAnnotations } from "../annotations/known-annotations.ts";
 import { withFewSuggestions } from "../../../settings/validate.ts";
-import { byAge } from "../objects.ts";
 import { type DraftProblem, ingressError } from "../ingress-problem.ts";
-import { keyOf, namespaceOf } from "../objects.ts";
+import { byAge, keyOf, namespaceOf } from "../objects.ts";
 import type { GatewaysReading } from "./listeners.ts";
 import {
   condition,
