@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
-import { configReference } from "../config/surfaces/reference.ts";
+import { settingsPages } from "../config/surfaces/reference.ts";
 import { policyReference } from "../config/surfaces/policy-reference.ts";
 import { endpointParts } from "./pages/endpoints.ts";
 import { guideParts, webhookParts } from "./pages/guide.ts";
@@ -21,7 +21,7 @@ export function madePages(): ReadonlyMap<string, string> {
     fillParts(readFileSync(new URL(path, ROOT), "utf8"), parts),
   ];
   return new Map([
-    ["runtime/REFERENCE.md", `${configReference()}\n`],
+    ...settingsPages(),
     ["runtime/reference/policy.md", `${policyReference()}\n`],
     ...Object.entries(guideParts()).map(([page, parts]) => filled(`runtime/guide/${page}.md`, parts)),
     filled("runtime/reference/endpoints.md", endpointParts()),

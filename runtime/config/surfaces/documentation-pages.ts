@@ -6,8 +6,11 @@
 /** Start of the line below an error. */
 export const DOCUMENTATION = "Documentation: ";
 
-/** Page of all settings. Each row has an anchor on the documentation site. */
+/** Page of settings. Each row has an anchor on the documentation site. */
 export const SETTINGS_PAGE = "runtime/REFERENCE.md";
+
+/** Page of the settings of MCP routes. */
+export const MCP_SETTINGS_PAGE = "runtime/reference/mcp-servers.md";
 
 /** Cause and fix of each `error` of the admin listener. */
 export const ADMIN_ERROR_DOCS = "runtime/reference/errors.md#admin-listener";

@@ -3,10 +3,10 @@ import type { Field } from "../../settings/field.ts";
 import { formatProblem, parsePath, type Problem, type ValuePath } from "../../settings/problem.ts";
 import { secretOfAttribute } from "../../settings/secret-forms.ts";
 import { shapeOf } from "../../settings/shapes.ts";
-import { DOCUMENTATION, rowAnchor, SETTINGS_PAGE } from "./documentation-pages.ts";
+import { DOCUMENTATION, rowAnchor } from "./documentation-pages.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
-import { configReference } from "./reference.ts";
+import { settingsPages } from "./reference.ts";
 
 /** Links below a list of problems; further settings have none. */
 const MAX_LINKS = 5;
@@ -19,11 +19,18 @@ export function problemsText(problems: readonly Problem[]): string {
 /** "Documentation: …", or nothing. @param problems with paths, or with their text */
 export function documentationLine(problems: readonly { readonly path: ValuePath | string }[]): readonly string[] {
   const links = problems.map(({ path }) => docsOfSetting(typeof path === "string" ? parsePath(path) : path));
-  const anchors = new Set(links.flatMap((link) => link?.slice(SETTINGS_PAGE.length) ?? []));
-  return anchors.size === 0 ? [] : [`${DOCUMENTATION}${SETTINGS_PAGE}${[...anchors].slice(0, MAX_LINKS).join(", ")}`];
+  let before = "";
+  const short = [...new Set(links.flatMap((link) => link ?? []))].slice(0, MAX_LINKS).map((link) => {
+    const [page = "", anchor = ""] = link.split("#");
+    const isSame = page === before;
+    before = page;
+    return isSame ? `#${anchor}` : link;
+  });
+  return short.length === 0 ? [] : [DOCUMENTATION + short.join(", ")];
 }
 
-let rows: ReadonlySet<string> | undefined;
+/** Name of a row → its page. */
+let rows: ReadonlyMap<string, string> | undefined;
 
 /**
  * The reference's row of a setting, or of the nearest block around it.
@@ -31,7 +38,11 @@ let rows: ReadonlySet<string> | undefined;
  * @param path in a file or slice, such as ["routes", 0, "timeout"]; undefined for the whole file and unknown settings
  */
 export function docsOfSetting(path: ValuePath): string | undefined {
-  rows ??= new Set([...configReference().matchAll(/^\| `([^`]+)` \|/gm)].map(([, name = ""]) => name));
+  rows ??= new Map(
+    [...settingsPages()].flatMap(([page, text]) =>
+      [...text.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name = ""]) => [name, page] as const),
+    ),
+  );
   const [top] = path;
   const steps = top === "routes" ? path.slice(2) : top === "settings" ? path.slice(1) : path;
   let fields: readonly Field[] = top === "routes" ? routeFields : settingsFields;
@@ -50,5 +61,5 @@ export function docsOfSetting(path: ValuePath): string | undefined {
     if (shape === "labelled") row += ".<name>";
     fields = field.fields ?? [];
   }
-  return known === undefined ? undefined : `${SETTINGS_PAGE}#${rowAnchor(known)}`;
+  return known === undefined ? undefined : `${rows.get(known)}#${rowAnchor(known)}`;
 }

@@ -1,8 +1,10 @@
 /**
- * The reference of all settings as Markdown, REFERENCE.md, generated from the Field tree so that it cannot be outdated.
+ * The reference of all settings as Markdown, REFERENCE.md and a page of MCP routes, generated from the Field tree so that
+ * it cannot be outdated.
  */
 import { fallbackText, type Field, type FieldKind } from "../../settings/field.ts";
 import { shapeOf } from "../../settings/shapes.ts";
+import { MCP_SETTINGS_PAGE, SETTINGS_PAGE } from "./documentation-pages.ts";
 import { EXIT_CODES } from "./reference-endpoints.ts";
 import { routeFields, routeParts } from "../route.ts";
 import { settingsFields } from "../settings.ts";
@@ -50,9 +52,18 @@ A slice is the configuration that one owner publishes: \`{ version: 1, owner, se
 Write a secret \`x\` in exactly one of three forms: \`x\`, its value; \`x_ref\`, a reference (\`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`); \`x_sealed\`, its value encrypted to the gateway's public key.
 A duration is a number with a unit: \`30s\`, \`5m\`, \`1h30m\`, \`90d\`. A domain pattern is a host, or \`*.example.com\` for all hosts below it.`;
 
+/** Both pages, one after the other. */
 export function configReference(): string {
+  return [...settingsPages().values()].join("\n");
+}
+
+/** @returns path of each page → text */
+export function settingsPages(): ReadonlyMap<string, string> {
   const printed: Printed = { docs: new Map(), fields: new Map(), blocks: new Map() };
   const [fixed, dynamic] = [settingsFields.filter(isStatic), settingsFields.filter((field) => !isStatic(field))];
+  const routes = routeTables(printed);
+  const mcp = routes.get(MCP_PART) ?? "";
+  routes.set(MCP_PART, `Settings of \`mcp\`: [their own page](${MCP_SETTINGS_PAGE.slice("runtime/".length)}).`);
   const sections: readonly (readonly [title: string, ...parts: string[]])[] = [
     ["Static settings", "Main configuration file only. Changes require a restart.", table(fixed, printed)],
     [
@@ -60,7 +71,7 @@ export function configReference(): string {
       "Main configuration file and published slices. Changes take effect without a restart.",
       table(dynamic, printed),
     ],
-    ["Routes", SURFACES, MATCHING, MESSAGES, ...routeTables(printed)],
+    ["Routes", SURFACES, MATCHING, MESSAGES, ...[...routes].map(([title, text]) => `### ${title}\n\n${text}`)],
     [
       "Exit codes of commands",
       pageTable(
@@ -75,28 +86,38 @@ export function configReference(): string {
       ? ["Route matching", ...Object.keys(routeParts)].map((part) => `  - [${part}](#${anchorOf(part)})`)
       : []),
   ]);
-  return [
+  const main = [
     "# Reference",
     "All settings, and exit codes of commands. Criteria of policies: [policy](reference/policy.md). Tasks and details: [guide](guide/README.md), [operations](operations/README.md). Terms: [glossary](guide/glossary.md). [Endpoints](reference/endpoints.md) and [errors](reference/errors.md) have their own pages.",
     contents.join("\n"),
     INTRODUCTION,
     ...sections.flatMap(([title, ...parts]) => [`## ${title}`, ...parts]),
   ].join("\n\n");
+  const ofMcp = [`# ${MCP_PART}`, MCP_INTRODUCTION, mcp].join("\n\n");
+  return new Map([
+    [SETTINGS_PAGE, `${main}\n`],
+    [MCP_SETTINGS_PAGE, `${ofMcp}\n`],
+  ]);
 }
+
+const MCP_PART = "MCP servers and clients";
+const MCP_INTRODUCTION =
+  "Settings of `mcp` in a route. All others, forms of secrets and durations, and what *K8s* means: [Reference](../REFERENCE.md#routes).";
 
 function isStatic({ scope }: Field): boolean {
   return scope === "boot";
 }
 
-function routeTables(printed: Printed): readonly string[] {
+/** @returns heading → table */
+function routeTables(printed: Printed): Map<string, string> {
   const left = new Map(routeFields.map((field) => [field.name, field]));
-  const parts = Object.entries(routeParts).flatMap(([title, names]) => {
+  const parts = Object.entries(routeParts).map(([title, names]): [string, string] => {
     const fields = names.flatMap((name) => left.get(name) ?? []);
     for (const name of names) left.delete(name);
-    return [`### ${title}`, table(fields, printed)];
+    return [title, table(fields, printed)];
   });
   if (left.size > 0) throw new Error(`Cannot make the reference: no part has ${[...left.keys()].join(", ")}`);
-  return parts;
+  return new Map(parts);
 }
 
 function anchorOf(title: string): string {
