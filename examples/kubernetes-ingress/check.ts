@@ -126,7 +126,7 @@ await steps.step("an MCP server asks programs for a token", async () => {
 });
 
 await steps.step("nobody serves the host of the mistake", async () => {
-  steps.equal((await get("mistake.example.com", "/")).status, 421);
+  steps.equal((await get("mistake.example.com", "/")).status, 404);
 });
 
 await gateway?.close();

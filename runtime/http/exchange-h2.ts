@@ -15,6 +15,7 @@ import { ReceivedRequest } from "./received-request.ts";
 /** State shared by the streams of one connection. */
 export interface Http2Peer {
   readonly secure: boolean;
+  readonly serverName: string | undefined;
   readonly remoteAddress: string;
   readonly clientCertificate: ClientCertificate | undefined;
 }
@@ -25,6 +26,7 @@ const CONTINUE = { ":status": 100 } as const;
 
 export class Http2Exchange extends ReceivedRequest implements Exchange {
   readonly secure: boolean;
+  readonly serverName: string | undefined;
   readonly clientCertificate: ClientCertificate | undefined;
   status = 0;
   readonly httpVersion = "2";
@@ -41,6 +43,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     // After an extended CONNECT come messages, not a body.
     super(head.method, head, head.rawHeaders, head.headerTraits, hasBody && !head.isWebSocket);
     this.secure = peer.secure;
+    this.serverName = peer.serverName;
     this.#peerAddress = peer.remoteAddress;
     this.clientCertificate = peer.clientCertificate;
     this.#stream = stream;

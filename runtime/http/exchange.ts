@@ -27,6 +27,8 @@ export interface Exchange extends Guarded {
   /** Lower-case Host (or :authority), with port unless it is the scheme's default. */
   readonly host: string;
   readonly secure: boolean;
+  /** Host for which the client opened its TLS connection (SNI), as sent; undefined without. */
+  readonly serverName?: string | undefined;
   /** Address of the client: the connection's peer, or the address that trusted proxies report. */
   readonly remoteAddress: string;
   /** The client as reported by trusted proxies, if there are any. The server sets it before any other use. */

@@ -75,7 +75,9 @@ export function respondError<Code extends ErrorCode>(
     const details = Object.fromEntries(parts.details ?? []);
     const { code: error, message } = parts;
     const body = { error, message, request_id: exchange.id, ...(parts.details ? { details } : {}) };
-    send(exchange, status, JSON_TYPE, JSON.stringify(body), headers, parts);
+    // A client that reads what the type says would fail on the body that HEAD omits.
+    const type = exchange.method === "HEAD" ? undefined : JSON_TYPE;
+    send(exchange, status, type, JSON.stringify(body), headers, parts);
     return;
   }
   const { code, title = errorTitle(status, code), message, user, details, links } = parts;

@@ -107,8 +107,8 @@ export function errorTitle(status: number, code: string): string {
   if (code.startsWith("device.")) return status < 500 ? "The device was not accepted" : "Devices unavailable";
   if (status === 401) return "Please sign in";
   if (status === 403) return "Access denied";
+  if (code === "host.unknown") return "Unknown host";
   if (status === 404) return "Page not found";
-  if (status === 421) return "Unknown host";
   if (status === 429) return "Too many requests";
   if (status === 500) return "Something went wrong";
   if (status === 508) return "This address is not set up correctly";

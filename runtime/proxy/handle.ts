@@ -24,7 +24,7 @@ import { createNamedPools } from "../upstreams/named-pools.ts";
 import type { Transport } from "../upstreams/transport-types.ts";
 import { createTransport } from "../upstreams/transport.ts";
 import { answerRoute } from "./answer-route.ts";
-import { answerNoRoute } from "./answers/answer-no-route.ts";
+import { answerNoRoute, answerUnknownHost } from "./answers/answer-no-route.ts";
 import { createApprovalHolds, holdForApproval, type HoldDeps } from "./approval/hold.ts";
 import { decideMcp } from "./approval/decide-mcp.ts";
 import { useApproval, type ApproveDeps } from "./approval/approve.ts";
@@ -196,7 +196,7 @@ export function createProxy(proxyDeps: ProxyDeps & { readonly transport?: Transp
       exchange.addedHeaders = table.addedHeaders[host?.scheme ?? (exchange.secure ? "https" : "http")];
       if (!host) {
         deps.metrics?.refused("host-unknown");
-        respondError(exchange, 421, { code: "host.unknown", message: "This gateway does not serve this host" });
+        answerUnknownHost(exchange);
         return;
       }
       if (endpoints.answer(exchange, snapshot)) return;

@@ -86,7 +86,7 @@ test("the gateway alone serves its slices, and takes others without a restart", 
   await using pod = disposable(await createPod(manifests, secretFiles("memory:")));
   await untilReady(pod, manifests, pod.start("gateway"));
   expect((await ask(pod.port("https"), "app.example.com")).status).toBe(401);
-  expect((await ask(pod.port("https"), "other.example.com")).status).toBe(421);
+  expect((await ask(pod.port("https"), "other.example.com")).status).toBe(404);
 
   const [boot, slices] = manifests.filter(({ kind }) => kind === "ConfigMap").map((each) => each["data"] as Files);
   const changed = Object.entries(slices ?? {}).map(([name, text]) => [
@@ -163,7 +163,7 @@ describe.skipIf("missing" in found)(
         401,
         expect.stringContaining("resource_metadata="),
       ]);
-      expect((await ask(port, "mistake.example.com")).status).toBe(421);
+      expect((await ask(port, "mistake.example.com")).status).toBe(404);
       expect(addressOf(api, "web")).toEqual([{ ip: "203.0.113.7" }]);
       const messages = events(api, "mistake").map(({ message }) => String(message));
       expect(messages).toContainEqual(expect.stringContaining('did you mean "set_request_headers"?'));

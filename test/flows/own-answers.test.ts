@@ -63,7 +63,7 @@ async function ask(path: string, host = `localhost:${gateway.port}`, headers: Re
 }
 
 test.each([
-  ["unknown host", "/", "unknown.example", 421, undefined],
+  ["unknown host", "/", "unknown.example", 404, undefined],
   ["nothing there", "/none", undefined, 404, undefined],
   ["an own page", "/.gateway/signed_out", undefined, 200, undefined],
   ["an own endpoint that is not there", "/.gateway/none", undefined, 404, undefined],
@@ -100,7 +100,7 @@ test("Strict-Transport-Security is sent to hosts that users reach by https, and 
 });
 
 test.each([
-  ["an unknown host", "/", "unknown.example", 421, "host.unknown", ["Get help"]],
+  ["an unknown host", "/", "unknown.example", 404, "host.unknown", ["Get help"]],
   ["nothing there", "/none", undefined, 404, "route.not-found", ["Get help"]],
   ["an own endpoint that is not there", "/.gateway/none", undefined, 404, "endpoint.not-found", ["Get help"]],
   ["an upstream that is away", "/dead", undefined, 502, "upstream.unreachable", ["Try again", "Get help"]],

@@ -357,6 +357,14 @@ describe("a connection that was opened for one owner's host", () => {
       [200, "blog"],
     ]);
     http2.destroy();
+    const opened = await openHttp2("nobody.example");
+    const stream = opened.request({ ":path": "/", ":authority": "nobody.example" });
+    const [head] = (await once(stream, "response")) as [Record<string, unknown>];
+    expect(head[":status"]).toBe(404);
+    opened.destroy();
+    const agent = new Agent({ keepAlive: true, rejectUnauthorized: false, servername: "shop.example" });
+    expect((await ask(agent, "nobody.example", "/")).status).toBe(421);
+    agent.destroy();
   });
 
   test("is resumed for no other host", async () => {

@@ -86,7 +86,7 @@ describe("HTTP/2 heads (RFC 9113 §8.2, §8.3)", () => {
     ["neither Host nor :authority", [METHOD, SCHEME, PATH], streamError],
     ["user information in :authority", [METHOD, SCHEME, PATH, [":authority", "a@app.example"]], streamError],
     ["an empty :authority", [METHOD, SCHEME, PATH, [":authority", ""]], streamError],
-    ["an unknown :authority", [METHOD, SCHEME, PATH, [":authority", "evil.example"]], { status: 421, ended: true }],
+    ["an unknown :authority", [METHOD, SCHEME, PATH, [":authority", "evil.example"]], { status: 404, ended: true }],
     ["no :method", [SCHEME, PATH, AUTHORITY], streamError],
     ["no :scheme", [METHOD, PATH, AUTHORITY], streamError],
     ["no :path", [METHOD, SCHEME, AUTHORITY], streamError],

@@ -175,9 +175,9 @@ describe("an owner with an invalid slice", () => {
     write("a.json", BROKEN);
     boot({ owners: { a: { allowed_from: ["other.example.com"] }, b: {} } });
     await gateway.reload();
-    expect(await answers(gateway.port, "a", "b")).toEqual(["421", "b1"]);
+    expect(await answers(gateway.port, "a", "b")).toEqual(["404", "b1"]);
     gateway = await restart(gateway);
-    expect(await answers(gateway.port, "a", "b")).toEqual(["421", "b1"]);
+    expect(await answers(gateway.port, "a", "b")).toEqual(["404", "b1"]);
     expect(gateway.status().degraded[0]?.problems.join("\n")).toContain('which owner "a" may not serve');
 
     boot();
@@ -187,7 +187,7 @@ describe("an owner with an invalid slice", () => {
     await gateway.reload();
     write("a.json", BROKEN);
     gateway = await restart(gateway);
-    expect(await answers(gateway.port, "a", "b")).toEqual(["421", "b1"]);
+    expect(await answers(gateway.port, "a", "b")).toEqual(["404", "b1"]);
   });
 
   test("leaves no secret of theirs in the store with their slice", async () => {
@@ -211,7 +211,7 @@ describe("an owner with a missing secret", () => {
     write("a.json", withSecret("a", { a: "a1" }, { client_secret_ref: `env:${NAME}` }));
     write("b.json", slice("b", { b: "b1" }));
     let gateway = await start();
-    expect(await answers(gateway.port, "a", "b")).toEqual(["421", "b1"]);
+    expect(await answers(gateway.port, "a", "b")).toEqual(["404", "b1"]);
     expect(gateway.status().degraded).toMatchObject([{ owner: "a", standing: "absent" }]);
     expect(gateway.status().degraded[0]?.problems[0]).toMatch(
       /a\.json:1:\d+: error: "routes\.tools" Cannot read secret "env:GATEFORM_TEST_NEIGHBOUR_SECRET": .*not set$/,
@@ -256,7 +256,7 @@ describe("owners in conflict", () => {
     write("b.json", slice("b", { x: "of b" }));
     write("c.json", slice("c", { c: "c1" }));
     let gateway = await start();
-    expect(await answers(gateway.port, "x", "a", "c")).toEqual(["421", "421", "c1"]);
+    expect(await answers(gateway.port, "x", "a", "c")).toEqual(["404", "404", "c1"]);
     expect(standings(gateway)).toEqual({ a: "absent", b: "absent" });
     for (const { problems } of gateway.status().degraded) expect(problems.join("\n")).toMatch(/[ab]\.json:1:/);
 
@@ -266,9 +266,9 @@ describe("owners in conflict", () => {
     // A name that sorts before the other's is no claim.
     write("a.json", slice("a", { x: "of a", a: "a1" }));
     await gateway.reload();
-    expect(await answers(gateway.port, "x", "a", "c")).toEqual(["of b", "421", "c1"]);
+    expect(await answers(gateway.port, "x", "a", "c")).toEqual(["of b", "404", "c1"]);
     gateway = await restart(gateway);
-    expect(await answers(gateway.port, "x", "a", "c")).toEqual(["of b", "421", "c1"]);
+    expect(await answers(gateway.port, "x", "a", "c")).toEqual(["of b", "404", "c1"]);
     expect(standings(gateway)).toEqual({ a: "absent" });
   });
 
@@ -299,11 +299,11 @@ describe("owners in conflict", () => {
     write("c.json", slice("b", { evil: "evil" }));
     write("b.json", slice("b", { b: "b2" }));
     await gateway.reload();
-    expect(await answers(gateway.port, "b", "c", "evil")).toEqual(["b2", "c1", "421"]);
+    expect(await answers(gateway.port, "b", "c", "evil")).toEqual(["b2", "c1", "404"]);
 
     write("b.json", BROKEN);
     await gateway.reload();
-    expect(await answers(gateway.port, "b", "c", "evil")).toEqual(["b2", "c1", "421"]);
+    expect(await answers(gateway.port, "b", "c", "evil")).toEqual(["b2", "c1", "404"]);
   });
 
   test("over a setting keep the active one", async () => {
@@ -313,10 +313,10 @@ describe("owners in conflict", () => {
     write("b.json", slice("b", { b: "b2" }, { cookie_name: "of-b" }));
     await gateway.reload();
     // Both wrote at the same time, but the setting belonged to b before.
-    expect(await answers(gateway.port, "a", "b")).toEqual(["421", "b2"]);
+    expect(await answers(gateway.port, "a", "b")).toEqual(["404", "b2"]);
     rmSync(join(directory, "a.json"));
     await gateway.reload();
-    expect(await answers(gateway.port, "a", "b")).toEqual(["421", "b2"]);
+    expect(await answers(gateway.port, "a", "b")).toEqual(["404", "b2"]);
   });
 });
 
@@ -346,7 +346,7 @@ describe("publishing over http while another owner's slice is bad", () => {
     boot({ owners: { b: {} } });
     await gateway.reload();
     expect((await client.publish("b", slice("b", { b: "b1" }))).body).toMatchObject({ live: true });
-    expect(await answers(gateway.port, "a", "b")).toEqual(["421", "b1"]);
+    expect(await answers(gateway.port, "a", "b")).toEqual(["404", "b1"]);
     expect((await client.get("/config/slices/a")).headers["gateway-live"]).toBe("false");
     expect((await client.get("/config/slices/b")).headers["gateway-live"]).toBe("true");
     expect((await client.get("/config/slices")).text).toContain('does not serve what \\"a\\" published');

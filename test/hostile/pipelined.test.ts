@@ -89,7 +89,7 @@ const REFUSED: readonly [string, string, number][] = [
   [
     "a body that waits for 100 (Continue) at a foreign host",
     "POST / HTTP/1.1\r\nHost: evil.example\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab",
-    421,
+    404,
   ],
 ];
 

@@ -152,7 +152,7 @@ const HANDSHAKES: readonly [string, string, number][] = [
   ["that the upstream answers with 403", handshake("/no"), 403],
   ["to a route without WebSocket", handshake("/without"), 403],
   ["that needs a sign-in", handshake("/denied"), 401],
-  ["to a foreign host", handshake("/no", "evil.example"), 421],
+  ["to a foreign host", handshake("/no", "evil.example"), 404],
   ["of an old version", handshake("/no", "app.example", "8"), 426],
   ["without a good key", handshake("/no", "app.example", "13", "c2hvcnQ="), 400],
 ];
@@ -162,7 +162,7 @@ const OTHERS: readonly [string, string, number][] = [
   ["no HTTP", "what is this\r\n\r\n", 400],
   ["a bad Host", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400],
   ["an expectation that cannot be met", `${GET}Expect: tea\r\n\r\n`, 417],
-  ["a body that nobody wants", "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 10000000\r\n\r\nab", 421],
+  ["a body that nobody wants", "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 10000000\r\n\r\nab", 404],
   ["Connection: close", `${GET}Connection: close\r\n\r\n`, 200],
   ["HTTP/1.0", "GET /no HTTP/1.0\r\nHost: app.example\r\n\r\n", 200],
 ];
@@ -197,8 +197,12 @@ async function expectNoneLeft(
   }
 }
 
+/** TLS connections are opened for app.example, so an unknown host is misdirected there. */
 const to = (listener: Listener, cases: readonly (readonly [string, string, number])[]) =>
-  cases.map(([title, bytes, status]) => [listener, title, bytes, status] as const);
+  cases.map(
+    ([title, bytes, status]) =>
+      [listener, title, bytes, status === 404 && listener === "secure" ? 421 : status] as const,
+  );
 
 describe.concurrent("240 clients that never close their end leave no descriptor behind", () => {
   test("handshakes answered otherwise, requests whose answer closes, and WebSockets half closed", () => {

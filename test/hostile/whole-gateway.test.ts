@@ -433,7 +433,7 @@ describe("the public listener", () => {
           gateway.port,
           `GET ${path} HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`,
         );
-        expect([path, answer.status]).toEqual([path, 421]);
+        expect([path, answer.status]).toEqual([path, 404]);
       }
     },
   );

@@ -149,8 +149,8 @@ export const REQUEST_CODES = {
     fix: "Fix the rewrite of the route",
   },
   "host.unknown": {
-    status: 421,
-    cause: "No route has this host in `from`",
+    status: [404, 421],
+    cause: "No route has this host in `from`. 421: the client opened its TLS connection for another host",
     fix: "Compare `from` of the routes with the `Host` that the load balancer sends. List the routes in the files with `gateway check`",
   },
   "route.not-found": {

@@ -62,6 +62,11 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     return this.#connection.owner.secure;
   }
 
+  get serverName(): string | undefined {
+    const { owner, socket } = this.#connection;
+    return owner.secure ? (socket as TLSSocket).servername || undefined : undefined;
+  }
+
   get clientCertificate(): ClientCertificate | undefined {
     const { owner, socket } = this.#connection;
     return owner.asksForCertificates ? clientCertificateOf(socket as TLSSocket) : undefined;

@@ -44,7 +44,7 @@ const HTTP_OPTIONS = {
 } as const;
 
 /**
- * GET and HEAD get 308, or 421 for a host that the gateway does not serve. Other methods get 403: the body has already
+ * GET and HEAD get 308, or 404 for a host that the gateway does not serve. Other methods get 403: the body has already
  * crossed the network in plain text, and a redirect would hide that from the client's administrator.
  */
 export async function startRedirectServer(options: RedirectOptions): Promise<RedirectServer> {
@@ -102,6 +102,6 @@ function answerTo(
   const named = securePort === 443 ? hostname : `${hostname}:${securePort}`;
   // If the listener's port is mapped, routes name the external port.
   const host = [named, hostname].find(servesHost);
-  if (host === undefined) return { status: 421, headers: [] };
+  if (host === undefined) return { status: 404, headers: [] };
   return { status: 308, headers: ["location", `https://${host}${target.path}${target.query}`] };
 }

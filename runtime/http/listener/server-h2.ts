@@ -82,6 +82,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
       const session = beginSession(socket, deps.maxHeaderBytes);
       const peer: Http2Peer = {
         secure: deps.secure,
+        serverName: deps.secure ? (socket as TLSSocket).servername || undefined : undefined,
         remoteAddress: socket.remoteAddress ?? "",
         clientCertificate: deps.asksForCertificates ? clientCertificateOf(socket as TLSSocket) : undefined,
       };

@@ -2,6 +2,18 @@ import type { NoRouteReason } from "../../features/routing/apply-host-routes.ts"
 import type { Exchange } from "../../http/exchange.ts";
 import { respondError } from "../../http/respond.ts";
 
+/**
+ * Responds to a request for a host that no route names. 421 sends clients to another connection (RFC 9110 §15.5.20), so it is
+ * only for requests on a TLS connection that was opened for another host: browsers reuse connections for all names of the
+ * certificate, and another server can have this one. On other connections a second attempt would get the same response.
+ */
+export function answerUnknownHost(exchange: Exchange): void {
+  const { serverName, host } = exchange;
+  const isReused = serverName !== undefined && serverName.toLowerCase() !== host.replace(/:[0-9]+$/, "");
+  const parts = { code: "host.unknown", message: "This gateway does not serve this host" } as const;
+  respondError(exchange, isReused ? 421 : 404, parts);
+}
+
 /** Responds to a request whose path has no route. */
 export function answerNoRoute(exchange: Exchange, reason: NoRouteReason): void {
   if (reason === "no-route") {

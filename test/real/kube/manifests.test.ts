@@ -138,7 +138,7 @@ describe("the controller, with the pod's token", () => {
   test("serves the Ingresses, and shows the certificate of their Secret", async () => {
     expect(await ask("shop.example.com", [shop.cert])).toBe(401);
     expect(await ask("tools.example.com", [fallback], "/github/mcp")).toBe(401);
-    expect(await ask("mistake.example.com")).toBe(421);
+    expect(await ask("mistake.example.com")).toBe(404);
   });
 
   test("says in Events what is wrong, as `kubectl describe` shows them", async () => {
@@ -193,7 +193,7 @@ describe("the controller, with the pod's token", () => {
 
   test("a deleted Ingress goes", async () => {
     await cluster.kubectl("-n", "shop", "delete", "ingress", "mistake");
-    await expect.poll(() => ask("mistake.example.com")).toBe(421);
+    await expect.poll(() => ask("mistake.example.com")).toBe(404);
   });
 
   test("another token in the pod's file is used once the first one ended with its pod", async () => {

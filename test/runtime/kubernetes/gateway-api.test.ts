@@ -257,7 +257,7 @@ describe("routes of the Gateway API", () => {
     expect((await ask(host, "/", {}, "DELETE")).upstream).toBe("two");
     expect((await ask(host, "/?animal=big%20whale")).upstream).toBe("two");
     expect((await ask(host, "/?animal=small")).upstream).toBe("one");
-    expect((await ask("other.example.com", "/")).status).toBe(421);
+    expect((await ask("other.example.com", "/")).status).toBe(404);
     expect(conditionsOf("httproutes", "match")).toEqual(["Accepted=True Accepted", "ResolvedRefs=True ResolvedRefs"]);
     expect(conditionsOf("gateways", "main")).toEqual(["Accepted=True Accepted", "Programmed=True Programmed"]);
     expect(statusOf(api.objects("gateways")[0])).toMatchObject({
@@ -385,6 +385,6 @@ spec:
       const now = api.objects("httproutes").find(({ metadata }) => metadata.name === "shared");
       return statusOf(now).parents?.length === 1 && statusOf(now).parents?.[0]?.controllerName === "example.com/other";
     });
-    await expect.poll(async () => (await ask("shared.example.com", "/")).status).toBe(421);
+    await expect.poll(async () => (await ask("shared.example.com", "/")).status).toBe(404);
   });
 });

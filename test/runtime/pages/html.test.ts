@@ -153,7 +153,7 @@ describe("errorTitle()", () => {
     [403, "access.denied", "Access denied"],
     [403, "sign-in.refused", "Sign-in failed"],
     [404, "route.not-found", "Page not found"],
-    [421, "host.unknown", "Unknown host"],
+    [404, "host.unknown", "Unknown host"],
     [500, "internal", "Something went wrong"],
     [503, "store.unavailable", "Not available right now"],
     [508, "upstream.loop", "This address is not set up correctly"],

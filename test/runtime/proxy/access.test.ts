@@ -157,7 +157,7 @@ describe("failing parts deny", () => {
     expect(victim.received).toBe("");
     expect(pipeline.proxy.underWay).toBe(0);
     // The gateway continues.
-    expect((await send("unknown.example", "alice")).status).toBe(421);
+    expect((await send("unknown.example", "alice")).status).toBe(404);
   });
 
   test("the challenge of an MCP route, and the sign-in", async () => {
@@ -207,7 +207,7 @@ describe("a full record queue", () => {
     );
     await expect.poll(() => written.length).toBe(1);
     // Another request goes its whole way meanwhile.
-    expect((await send("unknown.example", "alice")).status).toBe(421);
+    expect((await send("unknown.example", "alice")).status).toBe(404);
     expect(client.text).toBe("");
     expect(victim.received).toBe("");
     room.resolve();

@@ -86,7 +86,7 @@ describe("reload", () => {
     socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
     await client.contains("X-Swap: before");
     client.socket.destroy();
-    expect((await sendRaw(proxy.port, GET)).status).toBe(421);
+    expect((await sendRaw(proxy.port, GET)).status).toBe(404);
   });
 });
 

@@ -227,7 +227,7 @@ describe("spans", () => {
     await start();
     await sendRaw(pipeline.port, "GET / HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n");
     await expect.poll(() => spans.length).toBe(1);
-    expect(spans[0]).toMatchObject({ name: "GET", attributes: { "http.response.status_code": 421 } });
+    expect(spans[0]).toMatchObject({ name: "GET", attributes: { "http.response.status_code": 404 } });
   });
 
   test("of a retried request: one for each sending, each named upstream", async () => {

@@ -145,7 +145,7 @@ describe.each(["directory", "admin"] as const)("slices of namespaces (%s)", (kin
   }
 
   /**
-   * A missing host is 421. 403: the route was removed while its request was in flight, which ends the right to a response
+   * A missing host is 404. 403: the route was removed while its request was in flight, which ends the right to a response
    * (D11).
    */
   const unexpected = (statuses: ReadonlySet<number>): readonly number[] =>
@@ -193,7 +193,7 @@ describe.each(["directory", "admin"] as const)("slices of namespaces (%s)", (kin
     await served("shop.example.com", "");
 
     expect(await place.owners()).toEqual(["kubernetes.blog"]);
-    expect((await ask("shop.example.com")).status).toBe(421);
+    expect((await ask("shop.example.com")).status).toBe(404);
   });
 
   test("of other publishers are never removed, whatever their names", async () => {

@@ -100,7 +100,7 @@ describe("WebSocket over HTTP/1.1", () => {
     ["no key", handshake().replace(`Sec-WebSocket-Key: ${KEY}\r\n`, ""), 400],
     ["a short key", handshake().replace(KEY, "c2hvcnQ="), 400],
     ["an old version", handshake().replace("Version: 13", "Version: 8"), 426],
-    ["a foreign host", handshake().replace("app.example", "evil.example"), 421],
+    ["a foreign host", handshake().replace("app.example", "evil.example"), 404],
   ])("%s is refused", async (_case, request, status) => {
     const answer = await sendRaw(plain.port, request);
     expect(answer.status).toBe(status);
