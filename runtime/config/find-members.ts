@@ -21,6 +21,8 @@ interface RouteIndex {
   readonly byKey: ReadonlyMap<string, ReadRoute>;
   /** "<owner>/<label>" → MCP servers with an upstream, by key. */
   readonly byLabel: ReadonlyMap<string, readonly ReadRoute[]>;
+  /** What was found for federated routes: rules and the configuration both need it. */
+  readonly found: Map<ReadRoute, FoundMembers>;
 }
 
 /** Built once for each reading: federated routes and routes can both be many. */
@@ -42,18 +44,30 @@ export function allowsMember(
 
 /** @returns undefined without `members_by_label` */
 export function findMembers(
-  { slice, valid }: ReadRoute,
+  route: ReadRoute,
   boot: BootDoc | undefined,
   slices: readonly ReadSlice[],
 ): FoundMembers | undefined {
-  const { members: named = {}, members_by_label: selectors } = valid.mcp?.server ?? {};
+  const { members: named = {}, members_by_label: selectors } = route.valid.mcp?.server ?? {};
   if (selectors === undefined) return undefined;
+  const index = indexOf(slices);
+  const known = index.found.get(route) ?? selectMembers(route, boot, index, { named, selectors });
+  index.found.set(route, known);
+  return known;
+}
+
+function selectMembers(
+  { slice }: ReadRoute,
+  boot: BootDoc | undefined,
+  { byLabel }: RouteIndex,
+  { named, selectors }: { readonly named: Readonly<Record<string, string>>; readonly selectors: readonly string[] },
+): FoundMembers {
   const members = new Map(Object.entries(named));
   const taken = new Map(Object.entries(named).map(([prefix, name]) => [memberKey(name, slice.owner), prefix]));
   const problems: { at: number; message: string }[] = [];
   for (const [at, selector] of selectors.entries()) {
     const report = (message: string): void => void problems.push({ at, message: `is "${selector}", ${message}` });
-    const all = indexOf(slices).byLabel.get(memberKey(selector, slice.owner)) ?? [];
+    const all = byLabel.get(memberKey(selector, slice.owner)) ?? [];
     const open = firstOf(all, (route) => allowsMember(boot, slice, route));
     if (open.length === 0)
       report(
@@ -113,7 +127,7 @@ function indexOf(slices: readonly ReadSlice[]): RouteIndex {
     }
   }
   for (const routes of byLabel.values()) routes.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
-  const index = { byKey, byLabel };
+  const index = { byKey, byLabel, found: new Map<ReadRoute, FoundMembers>() };
   indexes.set(slices, index);
   return index;
 }

@@ -61,8 +61,9 @@ function validateReach(
   patterns: readonly PatternPlace<Place>[],
 ): void {
   const byMatch = new Map(places.map((place) => [matchOf(place), place]));
-  const conditional = new Map(
-    places.filter(({ conditions }) => conditions !== "").map((place) => [matchOf({ ...place, conditions: "" }), place]),
+  const conditional = Map.groupBy(
+    places.filter(({ conditions }) => conditions !== ""),
+    (place) => matchOf({ ...place, conditions: "" }),
   );
   const patternsByHost = Map.groupBy(patterns, ({ host }) => host);
   for (const server of servers) {
@@ -73,10 +74,12 @@ function validateReach(
       report(pattern.route, conflict(["regex"], rivalOf(server.route), message));
     }
     // The longest one: a shorter one is never tried, since the server's own route has no conditions.
-    const part = conditional.size === 0 ? undefined : findPlace(conditional, server.host, path);
-    if (part && (part.exact || (!server.exact && part.base.length >= server.base.replace(/\/$/, "").length))) {
+    const parts = conditional.size === 0 ? undefined : findPlace(conditional, server.host, path);
+    // All of them: those that are older decide whether the server is valid, and so whether the newer ones are.
+    for (const { route, base, exact } of parts ?? []) {
+      if (!exact && (server.exact || base.length < server.base.replace(/\/$/, "").length)) continue;
       const message = `takes a part of the requests to ${quote(path || "/")}, the address of the MCP server `;
-      report(part.route, conflict([part.exact ? "path" : "prefix"], rivalOf(server.route), message));
+      report(route, conflict([exact ? "path" : "prefix"], rivalOf(server.route), message));
     }
     if (path === server.base) continue;
     const receiver = findPlace(byMatch, server.host, path);
@@ -106,12 +109,12 @@ function matchOf({ host, exact, base, regex, conditions }: Place): string {
   return `${host} ${exact ? "=" : "^"}${base}${conditions && ` ${conditions}`}`;
 }
 
-function findPlace(byMatch: ReadonlyMap<string, Place>, host: string, path: string): Place | undefined {
+function findPlace<T>(byMatch: ReadonlyMap<string, T>, host: string, path: string): T | undefined {
   const exact = byMatch.get(`${host} =${path}`);
-  if (exact) return exact;
+  if (exact !== undefined) return exact;
   for (let prefix = path; ; prefix = prefix.slice(0, prefix.lastIndexOf("/"))) {
     const place = byMatch.get(`${host} ^${prefix}`);
-    if (place || prefix === "") return place;
+    if (place !== undefined || prefix === "") return place;
   }
 }
 

@@ -54,6 +54,8 @@ export interface RouteHistory {
   readonly rules: readonly HistoryRule[];
   /** A rule depends on the success of calls. */
   readonly needsOutcomes: boolean;
+  /** A rule can require an approval. */
+  readonly asksApproval: boolean;
 }
 
 /** @returns undefined if it has no rules */
@@ -62,7 +64,13 @@ export function historyOf({ key, mcp }: Pick<CompiledRoute, "key" | "mcp">): Rou
 }
 
 export function routeHistory(key: string, rules: readonly HistoryRule[] | undefined): RouteHistory | undefined {
-  return rules && { key, rules, needsOutcomes: rules.some(({ effect }) => effect.kind === "after") };
+  if (rules === undefined) return undefined;
+  return {
+    key,
+    rules,
+    needsOutcomes: rules.some(({ effect }) => effect.kind === "after"),
+    asksApproval: rules.some(({ effect }) => effect.kind === "not_after" && effect.approval !== undefined),
+  };
 }
 
 /** @returns undefined if no rule is about this call */
@@ -139,9 +147,4 @@ function amountOf({ mcp }: Facts, pointer: readonly string[]): number | undefine
 function numberOf(value: unknown): ReturnType<typeof parseDecimal> {
   if (typeof value === "number") return parseDecimal(String(value));
   return value instanceof NumberToken ? parseDecimal(value.text) : undefined;
-}
-
-/** Whether a rule can require an approval. */
-export function canAskApproval(history: RouteHistory | undefined): boolean {
-  return history?.rules.some(({ effect }) => effect.kind === "not_after" && effect.approval !== undefined) === true;
 }

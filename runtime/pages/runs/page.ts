@@ -119,7 +119,7 @@ export function runPage(parts: RunPageParts): Page {
 const STATES: Readonly<Record<RunServer["state"], string>> = {
   open: "",
   gone: "This server no longer exists.",
-  closed: "You have no access to this server, and neither has the workload.",
+  closed: "Policy denies this server to the workload when it acts for you.",
 };
 
 function serverRow({ name, url, state, connectUrl }: RunServer): Html {

@@ -5,7 +5,6 @@
 import type { Approvals } from "../../approvals/interfaces.ts";
 import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import type { Blocks } from "../../identity/blocks.ts";
-import { canAskApproval } from "../../limits/history/plan.ts";
 import { readRetry, withoutRetry } from "../../mcp/approval/retry.ts";
 import type { ApprovalStates } from "../../mcp/approval/request-state.ts";
 import { readMessageHeaders } from "../../mcp/message-headers.ts";
@@ -83,7 +82,7 @@ export function holdForApproval(deps: HoldDeps): Step {
     const { message, prepared, principal, exchange } = context;
     const isCall = message?.isModern === true && message.facts.method === "tools/call";
     if (!isCall || !principal || !deps.approvals) return "next";
-    const asks = prepared.route.policy.approve.length > 0 || canAskApproval(prepared.history);
+    const asks = prepared.route.policy.approve.length > 0 || prepared.history?.asksApproval === true;
     // A longer message cannot be waiting.
     if (message.bytes.length > MAX_RETRY_BYTES) return "next";
     const retry = readRetry(message);

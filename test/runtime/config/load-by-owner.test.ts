@@ -127,6 +127,20 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "current" },
     ],
     [
+      "a new MCP server takes its address from no older conditional route, and from no other owner's new one",
+      {
+        sources: [
+          boot({ runtime_flags: { mcp: true } }),
+          slice("a", { r: route("x", { match_methods: ["GET"] }) }),
+          slice("b", { r: route("x", { mcp: { server: {} } }) }),
+          slice("c", { r: route("x", { match_methods: ["POST"] }) }),
+        ],
+        previous: new Map([kept(1, slice("a", { r: route("x", { match_methods: ["GET"] }) }))]),
+      },
+      ["a/r x", "c/r x"],
+      { a: "current", b: "absent", c: "current" },
+    ],
+    [
       "an owner who wants another's address is served from the previous slice",
       {
         sources: [boot(), slice("a", { r: route("a"), s: route("x") }), slice("b", { r: route("x") })],

@@ -1,5 +1,5 @@
 /** What a federated route carries between its clients and members beside calls: streams, rounds, tasks, apps, kept lists. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { NO_BLOCKS, type Blocks } from "../../../runtime/identity/blocks.ts";
 import type { Principal } from "../../../runtime/identity/principal.ts";
@@ -448,6 +448,46 @@ describe("changes", () => {
     const denied = () => pipeline.records.filter(({ federated, allow }) => federated !== undefined && allow === false);
     await expect.poll(denied, { timeout: 4_000 }).toHaveLength(1);
     expect(servers.seen.filter(({ httpMethod }) => httpMethod === "GET")).toHaveLength(1);
+  });
+
+  test("a stream that cannot be opened again is tried later, until the member says that there is none", async () => {
+    const streams = new Map<string, Asked>();
+    let status = 200;
+    const opened = (): number => servers.seen.filter(({ httpMethod }) => httpMethod === "GET").length;
+    const script = telling(streams);
+    const failing: Script = (asked) => {
+      if (asked.httpMethod !== "GET" || status === 200) return script(asked);
+      asked.response.writeHead(status).end();
+      return "taken";
+    };
+    const pipeline = await serve({ one: withSession(failing, CHANGES) });
+    const session = await initialize(pipeline);
+    await fetchAll(pipeline.port, {}, "alice", ["accept", "text/event-stream", "mcp-session-id", session]);
+    await expect.poll(opened).toBe(1);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const after = (ms: number, count: number): Promise<void> =>
+        expect
+          .poll(() => {
+            vi.advanceTimersByTime(ms / 10);
+            return opened();
+          })
+          .toBe(count);
+      status = 503;
+      streams.get("/one")?.response.end();
+      await after(1_000, 2);
+      await after(2_000, 3);
+      status = 200;
+      await after(4_000, 4);
+      status = 405;
+      streams.get("/one")?.response.end();
+      await after(1_000, 5);
+      vi.advanceTimersByTime(10_000);
+    } finally {
+      vi.useRealTimers();
+    }
+    expect((await send(pipeline, "tools/list")).status).toBe(200);
+    expect(opened()).toBe(5);
   });
 
   test("a kept list of a member that tells of a change is asked for again", async () => {

@@ -17,7 +17,7 @@ import type { UserId } from "../../../shared/user-id.ts";
 import { pass, refuse, refuseBlocked, type StepResult } from "../answer.ts";
 import { routesOfAudience } from "../find-issuer.ts";
 import { attest, type Attested, findOpened } from "../runs/attest-run.ts";
-import type { AgentRun } from "../runs/runs.ts";
+import { type AgentRun, actorOf } from "../runs/runs.ts";
 import { scopesSupported, toolScopesIn } from "../scope.ts";
 import { boundTo } from "./access-token.ts";
 import { badAssertion, chooseScope } from "./id-jag-claims.ts";
@@ -83,7 +83,7 @@ async function confirmUser(
 ): Promise<StepResult<number>> {
   const { identities, blocks } = deps.session;
   const { sessionExpiresAt = 0, workload } = run.value;
-  const actor = { id: workload.userId, run: run.id, claims: workload.claims, assertedBy: workload.assertedBy };
+  const actor = actorOf(run);
   // Before the provider is asked: a block must not end the run.
   const stored = await identities.find(userId);
   const { id, email } = stored ?? { id: userId, email: "" };

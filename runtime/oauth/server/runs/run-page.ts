@@ -26,7 +26,7 @@ import type { IssuerSession, UpstreamStep } from "../deps.ts";
 import { findIssuer, type McpServerRoute, routesOfAudience } from "../find-issuer.ts";
 import { RUN_PAGE_PATH } from "../metadata.ts";
 import { type RunRecord, requestDigest } from "./run-records.ts";
-import type { AgentRun, Runs } from "./runs.ts";
+import { type AgentRun, actorOf, type Runs } from "./runs.ts";
 
 const MAX_FORM_BYTES = 4_096;
 
@@ -53,7 +53,7 @@ export async function showRun(deps: RunPageDeps, exchange: Exchange, snapshot: S
     return deps.session.browser.requireSignIn(exchange, snapshot, { isOffline: true });
   const returnTo = `${site.authenticateOrigin}${RUN_PAGE_PATH}?request=${run.id}`;
   const servers = await Promise.all(
-    run.value.servers.map((server) => serverOf(deps, snapshot, server, principal, returnTo)),
+    run.value.servers.map((server) => serverOf(deps, snapshot, server, { run, principal, returnTo })),
   );
   respondHtml(exchange, 200, render(deps, snapshot, run, principal, servers));
 }
@@ -130,7 +130,7 @@ async function findAsked(
   const { workload } = run.value;
   // The rule that allowed the request may be gone.
   if (!workloadUser(settings, workload.assertedBy, workload.userId)) return undefined;
-  const blocked = blocks?.find({ user: { ...user, actor: { id: workload.userId, run: run.id } } });
+  const blocked = blocks?.find({ user: { ...user, actor: actorOf(run) } });
   return blocked ? undefined : run;
 }
 
@@ -145,14 +145,15 @@ async function serverOf(
   { upstream }: RunPageDeps,
   snapshot: Snapshot,
   url: string,
-  principal: Principal,
-  returnTo: string,
+  { run, principal, returnTo }: { readonly run: AgentRun; readonly principal: Principal; readonly returnTo: string },
 ): Promise<RunServer> {
   const routes = routesOf(snapshot, url);
   const [route] = routes;
   if (!route) return { name: url, url, state: "gone" };
   const { name } = route;
-  if (!routes.some(({ policy }) => mayReachSomething(policy, principal.user))) return { name, url, state: "closed" };
+  // As when a token is requested: policy can deny the server to this workload only.
+  const user = { ...principal.user, actor: actorOf(run) };
+  if (!routes.some(({ policy }) => mayReachSomething(policy, user))) return { name, url, state: "closed" };
   const connectUrl = await upstream?.connectUrl(principal, routes, returnTo, "Back to the request");
   return { name, url, state: "open", connectUrl };
 }

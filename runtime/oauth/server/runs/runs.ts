@@ -4,7 +4,7 @@
  * Promises: a workload's attested identity has at most one run at a time. A request never changes after it was stored;
  * only its state does, once. The end of a run ends all of its tokens on every process within 2 s.
  */
-import type { Principal } from "../../../identity/principal.ts";
+import type { Actor, Principal } from "../../../identity/principal.ts";
 import type { Revocations } from "../../../identity/interfaces.ts";
 import { lowerAscii } from "../../../shared/ascii.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
@@ -30,6 +30,9 @@ import {
 
 /** Pending runs per approver: a user does not read more. */
 const MOST_PENDING = 16;
+/** Of these, places that one workload, and the workloads of one rule, can hold. */
+const MOST_OF_WORKLOAD = 4;
+const MOST_OF_RULE = 12;
 /** New requests in one process: of one workload with ever new claims, of one rule, of all. */
 const ONE_WORKLOAD = { burst: 30, perSecond: 1 / 60 };
 const ONE_RULE = { burst: 120, perSecond: 0.1 };
@@ -96,10 +99,10 @@ export class Runs {
       const pointer = await store.get<RunPointer>(pointerKey(asked.pointer));
       const run = pointer && (await this.find(pointer.value.id));
       if (run) return { outcome: isSame(run.value, asked) ? "known" : "differs", run };
-      const waitSeconds = await this.#wait(asked);
+      const waitSeconds = this.#wait(asked) || (await this.#waitForPlace(asked));
       if (waitSeconds > 0) return { outcome: "too-many", waitSeconds };
       const created = await this.#create(asked, pointer?.version ?? 0);
-      if (created) return { outcome: "created", run: created };
+      if (created) return created;
     }
     return { outcome: "too-many", waitSeconds: 1 };
   }
@@ -150,22 +153,34 @@ export class Runs {
     await endRun(this.#deps, id, value, reason);
   }
 
-  async #wait({ workload, approver }: RequestedRun): Promise<number> {
-    const { name, rules } = workload.assertedBy;
-    const taken =
-      this.#oneWorkload.take(workload.userId) ||
-      this.#oneRule.take(`${name} ${rules?.[0]?.name ?? ""}`) ||
-      this.#all.take("all");
-    if (taken > 0) return taken;
-    return (await this.listAsked(approver)).length >= MOST_PENDING ? PENDING_SECONDS : 0;
+  #wait({ workload }: RequestedRun): number {
+    return this.#oneWorkload.take(workload.userId) || this.#oneRule.take(ruleOf(workload)) || this.#all.take("all");
   }
 
-  async #create(asked: RequestedRun, version: number): Promise<AgentRun | undefined> {
+  /** @param ownId of the run if it is stored already */
+  async #waitForPlace({ workload, approver }: RequestedRun, ownId?: string): Promise<number> {
+    const others = (await this.listAsked(approver)).filter(({ id }) => id !== ownId);
+    const pending = others.map(({ value }) => value.workload);
+    const isFull =
+      pending.length >= MOST_PENDING ||
+      pending.filter(({ userId }) => userId === workload.userId).length >= MOST_OF_WORKLOAD ||
+      pending.filter((each) => ruleOf(each) === ruleOf(workload)).length >= MOST_OF_RULE;
+    return isFull ? PENDING_SECONDS : 0;
+  }
+
+  /** @returns undefined if another request of this identity was first */
+  async #create(asked: RequestedRun, version: number): Promise<AskedRun | undefined> {
     const { store, keys, log } = this.#deps;
     const id = randomHandle(16);
     const record = withProof(keys, id, { schema: 1, state: "pending", ...asked });
     const expiresAt = Math.min(asked.requestedAt + PENDING_SECONDS, asked.endsAt);
     const created = await this.#put(id, record, 0, expiresAt);
+    // Again, now that parallel requests find this one: otherwise all of them could take the last place.
+    const waitSeconds = await this.#waitForPlace(asked, id);
+    if (waitSeconds > 0) {
+      await store.delete(runKey(id));
+      return { outcome: "too-many", waitSeconds };
+    }
     // The pointer comes second: its target must exist.
     const pointer: RunPointer = { schema: 1, id };
     const pointed = await store.put(pointerKey(asked.pointer), pointer, {
@@ -178,7 +193,7 @@ export class Runs {
     }
     const { workload, approver, servers } = asked;
     log.info({ run: id, workload: workload.userId, approver, servers }, "agent run requested");
-    return created;
+    return { outcome: "created", run: created };
   }
 
   async #put(id: string, value: RunRecord, ifVersion: number, expiresAt: number): Promise<AgentRun | undefined> {
@@ -206,6 +221,11 @@ export async function endRun(
   log.info({ run: id, workload: workload.userId, reason }, "agent run ended");
 }
 
+/** The workload that acts in the run, as facts of its calls name it. */
+export function actorOf({ id, value: { workload } }: Pick<AgentRun, "id" | "value">): Actor {
+  return { id: workload.userId, run: id, claims: workload.claims, assertedBy: workload.assertedBy };
+}
+
 /** Identity of a run: everything in it is attested by the platform or configured. */
 export function pointerOf(
   { name, issuer, rules }: RequestedRun["workload"]["assertedBy"],
@@ -214,6 +234,10 @@ export function pointerOf(
 ): string {
   const [rule] = rules ?? [];
   return hashSecret(JSON.stringify([1, name, issuer, rule?.name, rule?.digest, userId, key]));
+}
+
+function ruleOf({ assertedBy: { name, rules } }: RequestedRun["workload"]): string {
+  return `${name} ${rules?.[0]?.name ?? ""}`;
 }
 
 /** A workload that repeats its request gets the same run. */

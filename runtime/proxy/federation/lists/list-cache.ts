@@ -9,7 +9,7 @@ import { mayReachSomething } from "../../../policy/reach.ts";
 import { memoryLimit } from "../../../http/admission/memory.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { FairCache } from "./fair-cache.ts";
-import { keepsFor, type ListDeps } from "../../lists/list-rules.ts";
+import { keepsFor, type ListDeps, mayHide } from "../../lists/list-rules.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { UpstreamTokens } from "../../upstream-tokens.ts";
 import type { RouteMember } from "../ask-member.ts";
@@ -66,10 +66,8 @@ export class ListCache {
     }
     // Another federated route can have another prefix for the member.
     const list = { ...kept.list, prefix: member.prefix, ttlMs: leftMs };
-    const { mcp, policy } = member.prepared.route;
-    if (!mayReachSomething(policy, caller.principal?.user)) return undefined;
-    const isFiltered = mcp?.kind === "server" && mcp.filtersLists;
-    if (!isFiltered && this.#deps.blocks?.hasTools(member.prepared.route.key) !== true) return list;
+    if (!mayReachSomething(member.prepared.route.policy, caller.principal?.user)) return undefined;
+    if (!mayHide(this.#deps, member.prepared)) return list;
     const keeps = keepsFor(this.#deps, { ...caller, prepared: member.prepared })();
     const items = list.items.filter((item) => {
       const listed = listedOf(method, item);

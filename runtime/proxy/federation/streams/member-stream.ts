@@ -1,7 +1,8 @@
 /**
  * One member's stream of messages outside of calls: of its session (GET), or its response to `subscriptions/listen`.
  *
- * Untrusted input: the member's stream. Promise: one that ends is opened again, later each time, and continues where it was.
+ * Untrusted input: the member's stream. Promises: one that ends is opened again, later each time, and continues where it was.
+ * It counts as absent if it never opened, or fails to open `MOST_FAILURES` times in a row.
  */
 import { requestFor } from "../../../mcp/federation/eras.ts";
 import type { MessageJson } from "../../../mcp/federation/json.ts";
@@ -19,6 +20,10 @@ import { renewCaller } from "../renew-caller.ts";
 import type { ClientStreamDeps } from "./client-stream.ts";
 
 const PAUSES: Pauses = { firstMs: 1_000, mostMs: 60_000 };
+/** About four minutes: a restart of the member takes less. */
+const MOST_FAILURES = 9;
+/** The session has ended, or the member has no such stream: opening again cannot help. */
+const NO_STREAM: ReadonlySet<number> = new Set([404, 405]);
 const MAX_BYTES = 16 * 1024 * 1024;
 const LISTEN_ID = "gateform-listen";
 
@@ -55,6 +60,8 @@ export class MemberStream {
   #timer: NodeJS.Timeout | undefined;
   #exchange: MemberExchange | undefined;
   #ends = 0;
+  /** Failures to open since the last stream; undefined: there is none to continue. */
+  #failures: number | undefined;
 
   constructor(deps: MemberStreamDeps, options: MemberStreamOptions, reader: MemberStreamReader) {
     this.#deps = deps;
@@ -76,6 +83,8 @@ export class MemberStream {
     const exchange = openMember(this.#deps.run, context, link.member, this.#outgoing(), {
       onHead: (status, headers) => {
         isStream = status === 200 && isEventStream(allHeaders(headers, "content-type")[0] ?? "");
+        if (isStream) this.#failures = 0;
+        else if (NO_STREAM.has(status)) this.#failures = undefined;
       },
       onData: (chunk) => {
         if (!isStream) return true;
@@ -100,13 +109,13 @@ export class MemberStream {
     return { method: "POST", message: requestFor(listen, true, { isModern: true, capabilities: {} }), version };
   }
 
-  /** @param wasStream false: the member has none */
+  /** @param wasStream false: the member has none, or failed */
   #ended(wasStream: boolean): void {
     if (this.#isClosed) return;
     const { context, link } = this.#options;
     const membership = { federated: context.prepared.route.key, member: link.member.prepared.route.key };
     if (!isMember(membership, this.#deps.snapshots.current())) return this.#reader.gone();
-    if (!wasStream) return this.#reader.none();
+    if (!wasStream && (this.#failures === undefined || ++this.#failures >= MOST_FAILURES)) return this.#reader.none();
     const reopen = guard(context.exchange, () => void this.#reopen());
     this.#timer = setTimeout(reopen, pauseAfter(this.#ends, PAUSES));
     this.#ends += 1;
