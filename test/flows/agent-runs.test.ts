@@ -6,8 +6,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { calculateJwkThumbprint } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { createClient } from "../../runtime/oauth/server/clients/pre-registered.ts";
 import { type RunRecord, withProof } from "../../runtime/oauth/server/runs/run-records.ts";
 import { openRecords } from "../../runtime/record-kinds.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
@@ -23,13 +25,18 @@ import {
   findLink,
   type Page,
 } from "../support/browser.ts";
+import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
+import { dpopProof } from "../support/dpop.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
 import { openAnswer, startLiveUpstream, type LiveUpstream } from "../support/live-upstream.ts";
+import { createOAuthClient } from "../support/oauth-client.ts";
 import { type Platform, startPlatform } from "../support/platform.ts";
+import { freePort } from "../support/ports.ts";
 import { within2s } from "../support/promised.ts";
 import { TEST_SHARED_SECRET } from "../support/config.ts";
 import { runCommand } from "../support/run-command.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
+import { startUpstreamService, type UpstreamService } from "../support/upstream-service.ts";
 
 const TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const JWT_TYPE = "urn:ietf:params:oauth:token-type:jwt";
@@ -41,19 +48,27 @@ let platform: Platform;
 let mcpServer: RunningMcpServer;
 let live: LiveUpstream;
 let echo: EchoUpstream;
+let account: UpstreamService;
 let world: SignInGateway;
 let origin = "";
 let directory = "";
 
 beforeAll(async () => {
-  [platform, mcpServer, live, echo, directory] = await Promise.all([
+  const port = await freePort();
+  [platform, mcpServer, live, echo, account, directory] = await Promise.all([
     startPlatform(),
     startMcpServer(),
     startLiveUpstream(),
     startEchoUpstream(),
+    startUpstreamService(),
     mkdtemp(join(tmpdir(), "gateway-runs-")),
   ]);
+  const redirectUris = ["127.0.0.1", "localhost"].map(
+    (host) => `http://${host}:${port}/.gateway/mcp/client/oauth/callback`,
+  );
+  account.clients.set("reports", { secret: "reports-secret", redirectUris });
   world = await startSignInGateway({
+    port,
     pagesHost: "127.0.0.1",
     yaml: settings(),
     boot: { audit: true, storage_url: `sqlite:${join(directory, "gateway.db")}` },
@@ -63,13 +78,16 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await world?.close();
-  await Promise.all([platform?.close(), mcpServer?.close(), live?.close(), echo?.close()]);
+  await Promise.all([platform?.close(), mcpServer?.close(), live?.close(), echo?.close(), account?.close()]);
   await rm(directory, { recursive: true, force: true });
 });
 
 function settings({ runs = `identified_by: [pod], max_duration: 2h` } = {}): string {
   const rule = (resources: string, more: string): string =>
     `{ claims: { sub: ["${SUBJECT}", greedy-1, greedy-2] }, resources: [${resources}], ${more} }`;
+  const servers = ["tools/mcp", "live", "echo", "account/mcp", "keyed/mcp"]
+    .map((path) => `"{origin}/${path}"`)
+    .join(", ");
   return `
 authorize_log_fields: [user, actor, run, client-id, auth-method, grant-id, route, replay]
 identity_issuers:
@@ -77,7 +95,7 @@ identity_issuers:
     issuer: "${platform.issuer}"
     uses: [workload]
     workload_rules:
-      reporter: ${rule(`"{origin}/tools/mcp", "{origin}/live", "{origin}/echo"`, `agent_runs: { ${runs} }`)}
+      reporter: ${rule(servers, `agent_runs: { ${runs} }`)}
 routes:
   - name: tools
     from: "{origin}"
@@ -103,6 +121,24 @@ routes:
         history_rules:
           - { name: once, per: run, calls: { or: [{ mcp_tool: any }] }, at_most: { count: 1, within: 1h } }
           - { name: order, per: run, calls: { or: [{ mcp_tool: next }] }, after: { calls: { or: [{ mcp_tool: any }] }, within: 1h } }
+    policy: { allow: { and: [authenticated_user: true] } }
+  - name: account
+    from: "{origin}"
+    prefix: /account
+    to: ${account.origin}
+    mcp:
+      server:
+        path: /mcp
+        upstream_oauth2:
+          client_id: reports
+          client_secret: reports-secret
+          endpoint: { auth_url: "${account.origin}/authorize", token_url: "${account.origin}/token" }
+    policy: { allow: { and: [authenticated_user: true] } }
+  - name: keyed
+    from: "{origin}"
+    prefix: /keyed
+    to: ${mcpServer.origin}
+    mcp: { server: { path: /mcp, dpop: required, introspection_accounts: [auditor] } }
     policy: { allow: { and: [authenticated_user: true] } }
   - name: closed
     from: "{origin}"
@@ -136,7 +172,11 @@ async function runs(pod: string, { method = "POST", body = {}, token }: Asked = 
   });
 }
 
-async function exchange(pod: string, form: Readonly<Record<string, string>> = {}): Promise<Answer> {
+async function exchange(
+  pod: string,
+  form: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
   const all = {
     grant_type: TOKEN_EXCHANGE,
     subject_token: await podToken(pod),
@@ -144,13 +184,23 @@ async function exchange(pod: string, form: Readonly<Record<string, string>> = {}
     resource: `${origin}/tools/mcp`,
     ...form,
   };
-  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const headers = { "content-type": "application/x-www-form-urlencoded", ...more };
   return send({
     method: "POST",
     url: `${origin}/.gateway/mcp/token`,
     headers,
     body: new URLSearchParams(all).toString(),
   });
+}
+
+/** The store of the gateway, as another process of the same operator opens it. */
+async function withStore<T>(work: (store: Awaited<ReturnType<typeof openRecords>>) => Promise<T>): Promise<T> {
+  const store = await openRecords(`sqlite:${join(directory, "gateway.db")}`, { clock: systemClock, log: silentLog() });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
 }
 
 const pageOf = (answer: Answer): string => String(answer.json()["approval_url"]);
@@ -180,12 +230,18 @@ async function approved(pod: string, body: Asked["body"] = {}): Promise<void> {
   expect((await decide(pageOf(asked))).status).toBe(200);
 }
 
-function call(token: string, tool: string, route = "tools/mcp"): Promise<Answer> {
+function call(
+  token: string,
+  tool: string,
+  route = "tools/mcp",
+  more: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
   const headers = {
     authorization: `Bearer ${token}`,
     "content-type": "application/json",
     accept: "application/json, text/event-stream",
     "mcp-protocol-version": "2025-06-18",
+    ...more,
   };
   const params = { name: tool, arguments: { text: "from a run" } };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
@@ -294,6 +350,71 @@ describe("an agent run", () => {
     // The end of the run ends open streams.
     await runs("pod-live", { method: "DELETE" });
     await stream.ended;
+  });
+
+  test("connects the account that a server needs on the page, before or after the approval", async () => {
+    const resource = `${origin}/account/mcp`;
+    const asked = await runs("pod-account", { body: { servers: [resource, `${origin}/echo`] } });
+    const browser = createBrowser();
+    const shown = await open(browser, pageOf(asked));
+    expect(shown.text).toContain("before you connect your account");
+    expect(shown.text.match(/>Connect</g)).toHaveLength(1);
+    await browser.submit(shown, formOf(shown), { decision: "approve" });
+    // Approved, but the account is missing: the workload learns whom to ask.
+    expect((await exchange("pod-account", { resource })).json()["error"]).toBe("interaction_required");
+
+    const other = await runs("pod-account-2", { body: { servers: [resource] } });
+    const page = await open(browser, pageOf(other));
+    const [, href = ""] = /<a class="button" href="([^"]*)"/.exec(page.text) ?? [];
+    const connected = await browser.open(href);
+    const back = connected.url === pageOf(other) ? connected : await browser.open(findLink(connected, "Back") ?? "");
+    expect(back.url).toBe(pageOf(other));
+    expect(back.text).not.toContain(">Connect<");
+    const got = await exchange("pod-account", { resource });
+    expect(got.status).toBe(200);
+    await call(tokenOf(got), "any", "account/mcp");
+    expect(account.mcpRequests.at(-1)?.authorization).toMatch(/^Bearer access-sentinel-/);
+  });
+
+  test("gets tokens that are bound to the workload's key where the server requires it, and introspection names both", async () => {
+    const resource = `${origin}/keyed/mcp`;
+    await approved("pod-keyed", { servers: [resource, `${origin}/tools/mcp`] });
+    const [key, thief] = await Promise.all([makeSigningKey("ES256"), makeSigningKey("ES256")]);
+    const tokenUrl = `${origin}/.gateway/mcp/token`;
+    const got = await exchange("pod-keyed", { resource }, { dpop: await dpopProof(tokenUrl, { by: key }) });
+    expect([got.status, got.json()["token_type"]]).toEqual([200, "DPoP"]);
+    const token = tokenOf(got);
+    const called = async (proof: Readonly<Record<string, string>>): Promise<number> =>
+      (await call(token, "list_notes", "keyed/mcp", proof)).status;
+    const proven = async (by: SigningKey): Promise<Readonly<Record<string, string>>> => ({
+      authorization: `DPoP ${token}`,
+      dpop: await dpopProof(resource, { by, token }),
+    });
+    expect(await called(await proven(key))).toBe(200);
+    expect([await called({}), await called(await proven(thief))]).toEqual([401, 401]);
+    const bearer = await exchange("pod-keyed", { resource });
+    expect((await call(tokenOf(bearer), "list_notes", "keyed/mcp")).status).toBe(401);
+
+    const made = await withStore((store) =>
+      createClient(
+        { store, clock: systemClock },
+        { name: "auditor", issuer: origin, machine: { email: "", groups: [] } },
+      ),
+    );
+    if (!made.ok) throw new Error(made.problem);
+    const auditor = { client_id: made.clientId, client_secret: made.secret ?? "" };
+    const oauth = createOAuthClient({ resource });
+    const described = await oauth.sendIntrospection({ token, ...auditor });
+    const workload = `workload:pods/${SUBJECT}`;
+    expect(described.json()).toMatchObject({
+      active: true,
+      sub: "u-alice",
+      act: { sub: workload },
+      client_id: workload,
+      cnf: { jkt: await calculateJwkThumbprint(key.jwk) },
+    });
+    await runs("pod-keyed", { method: "DELETE" });
+    expect((await oauth.sendIntrospection({ token, ...auditor })).json()).toEqual({ active: false });
   });
 });
 
@@ -405,11 +526,7 @@ describe("the page", () => {
   });
 
   test("approves only what it showed: a request that a writer of the store changes is not approved", async () => {
-    const store = await openRecords(`sqlite:${join(directory, "gateway.db")}`, {
-      clock: systemClock,
-      log: silentLog(),
-    });
-    try {
+    await withStore(async (store) => {
       // What finds a run is kept as long as the run.
       const kept = pageOf(await runs("pod-kept", { body: { expires_in: 7200 } }));
       const runId = new URL(kept).searchParams.get("request") ?? "";
@@ -440,9 +557,7 @@ describe("the page", () => {
         expect(answer.status).toBe(isProven ? 403 : 404);
         expect((await exchange(pod)).json()["error"]).toBe("invalid_grant");
       }
-    } finally {
-      await store.close();
-    }
+    });
   });
 
   test("is for groups that the rule requires, and the portal lists and ends runs", async () => {

@@ -2,15 +2,14 @@
  * Tokens that are bound to a client's key (DPoP, RFC 9449): a whole gateway, SDK v2, and what thieves of tokens try.
  * Names of checks are those of SEP-1932.
  */
-import { createHash, randomUUID } from "node:crypto";
-
 import { Client, DpopSession, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { calculateJwkThumbprint, SignJWT } from "jose";
+import { calculateJwkThumbprint } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { Answer } from "../support/browser.ts";
 import { createSend } from "../support/browser.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
+import { dpopProof, type DpopProof } from "../support/dpop.ts";
 import { ORIGIN, RESOURCE, startIssuer } from "../support/issuer.ts";
 import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
 import { clientProof, createOAuthClient, type SignedInClient } from "../support/oauth-client.ts";
@@ -34,24 +33,9 @@ afterAll(async () => {
 
 const send = createSend();
 
-interface Proof {
-  readonly by?: SigningKey;
-  readonly method?: string;
-  readonly token?: string;
-  readonly nonce?: string;
-}
+type Proof = Partial<DpopProof>;
 
-async function prove(url: string, { by = key, method = "POST", token, nonce }: Proof = {}): Promise<string> {
-  const claims = {
-    jti: randomUUID(),
-    htm: method,
-    htu: url,
-    iat: Math.floor(Date.now() / 1000),
-    ...(token !== undefined && { ath: createHash("sha256").update(token).digest("base64url") }),
-    ...(nonce !== undefined && { nonce }),
-  };
-  return new SignJWT(claims).setProtectedHeader({ typ: "dpop+jwt", alg: by.alg, jwk: by.jwk }).sign(by.privateKey);
-}
+const prove = (url: string, proof: Proof = {}): Promise<string> => dpopProof(url, { by: key, ...proof });
 
 const signInBound = (gateway: McpGateway, more: object = {}): Promise<SignedInClient> =>
   gateway.signIn({ tokenHeaders: async (url) => ({ dpop: await prove(url) }), ...more });
