@@ -31,7 +31,7 @@ import {
 /** Pending runs per approver: a user does not read more. */
 const MOST_PENDING = 16;
 /** Of these, places that one workload, and the workloads of one rule, can hold. */
-const MOST_OF_WORKLOAD = 4;
+const MOST_OF_WORKLOAD = 8;
 const MOST_OF_RULE = 12;
 /** New requests in one process: of one workload with ever new claims, of one rule, of all. */
 const ONE_WORKLOAD = { burst: 30, perSecond: 1 / 60 };
