@@ -309,6 +309,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "core-services": { may: ["*"], why: "what all other parts of the gateway use" },
   run: { may: ["*"], why: "starts the composition root" },
   main: { may: ["*"], why: "starts the composition root" },
+  "process-memory": { may: [], why: "is there before anything else is loaded" },
   "compile-cache": { may: ["shared"], why: "is there before anything else is loaded" },
   cli: { may: ["*"], why: "text in and out" },
 };

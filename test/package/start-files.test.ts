@@ -24,20 +24,23 @@ require("node:module").registerHooks({
   },
 });
 process.on("exit", () =>
-  writeFileSync(process.env.WITNESS_FILE, JSON.stringify({ files, builtins: process.moduleLoadList })));
+  writeFileSync(process.env.WITNESS_FILE, JSON.stringify({
+    files, builtins: process.moduleLoadList, flags: process.execArgv, arenas: process.env.MALLOC_ARENA_MAX, pid: process.pid,
+  })));
 `;
 
 describe("the built program, started with one route", { timeout: LONG_MS }, () => {
   let directory = "";
   let files: readonly string[] = [];
   let builtins: readonly string[] = [];
+  let memory: readonly unknown[] = [];
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), "gateway-start-"));
     const programs = join(directory, "dist/runtime");
     mkdirSync(programs, { recursive: true });
     copyFileSync(join(root, "package.json"), join(directory, "package.json"));
     await writePrograms(root, programs);
-    ({ files, builtins } = await startAndEnd(join(programs, "main.js")));
+    ({ files, builtins, memory } = await startAndEnd(join(programs, "main.js")));
   }, LONG_MS);
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -58,6 +61,10 @@ describe("the built program, started with one route", { timeout: LONG_MS }, () =
     const found = imports.filter(([, name = ""]) => later.includes(name)).map(([statement]) => statement);
     expect(found.length).toBeGreaterThan(0);
     expect(found.filter((statement) => !/\bdefault\b/.test(statement))).toEqual([]);
+  });
+
+  test("starts over in its own process with the memory settings of a service", () => {
+    expect(memory).toEqual(["--max-semi-space-size=2", "1", "same process"]);
   });
 
   test("does not load Node's own fetch", () => {
@@ -88,7 +95,7 @@ describe("the built program, started with one route", { timeout: LONG_MS }, () =
     const report = join(directory, "loaded.json");
     const child = spawn(process.execPath, ["--require", witness, program, "run", "--config", config], {
       stdio: ["ignore", "ignore", "pipe"],
-      env: { ...process.env, WITNESS_FILE: report, NODE_DISABLE_COMPILE_CACHE: "1" },
+      env: { ...process.env, WITNESS_FILE: report, NODE_DISABLE_COMPILE_CACHE: "1", NODE_OPTIONS: "" },
     });
     let text = "";
     let serves = false;
@@ -100,9 +107,13 @@ describe("the built program, started with one route", { timeout: LONG_MS }, () =
     });
     const [code] = (await once(child, "close")) as [number | null];
     if (code !== 0) throw new Error(`The gateway ended with ${code}: ${text}`);
-    return JSON.parse(readFileSync(report, "utf8")) as {
+    const { flags, arenas, pid, ...loaded } = JSON.parse(readFileSync(report, "utf8")) as {
       readonly files: readonly string[];
       readonly builtins: readonly string[];
+      readonly flags: readonly string[];
+      readonly arenas: string;
+      readonly pid: number;
     };
+    return { ...loaded, memory: [flags.at(-1), arenas, pid === child.pid ? "same process" : "another process"] };
   }
 });
