@@ -198,7 +198,8 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
  */
 function guardInput(stream: ServerHttp2Stream, isBody: boolean, hold: (bytes: number) => boolean): void {
   const push = stream.push.bind(stream);
-  stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
+  // V8 puts a function into its old space that is written where it is assigned to a member. It would keep the request there.
+  const guarded = (chunk: unknown, encoding?: BufferEncoding): boolean => {
     if (isBody && chunk === null && stream.closed) {
       // Later, since node:http2 still uses the stream after this call.
       process.nextTick(guardSocket(cuttingStream(stream), () => stream.destroy()));
@@ -209,6 +210,7 @@ function guardInput(stream: ServerHttp2Stream, isBody: boolean, hold: (bytes: nu
     if (!hold(stream.readableLength)) abortStream(stream);
     return takesMore;
   };
+  stream.push = guarded;
 }
 
 /** Longest time between two checks of a client that does not read its response. */

@@ -28,6 +28,10 @@ export interface FederatedOrigin {
   readonly scanned: TextSpan | undefined;
 }
 
+export interface Aborting {
+  abort(): void;
+}
+
 export interface RequestContext {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
@@ -71,6 +75,8 @@ export interface RequestContext {
   upstreamSession: string | undefined;
   /** Federated routes: the sessions of the members, opened. */
   memberSessions: MemberSessions | undefined;
+  /** Federated routes: open requests to members. */
+  memberRequests: Set<Aborting> | undefined;
   /** Requests to a member of a federated route. */
   federated: FederatedOrigin | undefined;
   /** MCP server routes, streams of GET: see `EndedStream`. */
@@ -136,6 +142,7 @@ export function createRequestContext(
     tasks: undefined,
     upstreamSession: undefined,
     memberSessions: undefined,
+    memberRequests: undefined,
     federated: undefined,
     lastEventId: undefined,
     takesTrailers: false,

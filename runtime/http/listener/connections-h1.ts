@@ -181,7 +181,8 @@ class Http1Connection {
    * client leaves, and the request before would run without a reader, forever if its response has no end.
    */
   #boundBody(request: IncomingMessage): void {
-    request.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    // Not written where it is assigned: see `guardInput` in http/exchange-h2.ts.
+    const bounded = (chunk: unknown, encoding?: BufferEncoding): boolean => {
       const isBelowMark = Readable.prototype.push.call(request, chunk, encoding);
       if (chunk === null || !this.#isWaiting(request)) return isBelowMark;
       let bytes = 0;
@@ -189,6 +190,7 @@ class Http1Connection {
       if (!isBelowMark || bytes > MAX_WAITING_BYTES) this.stopTaking();
       return true;
     };
+    request.push = bounded;
   }
 
   #isWaiting(request: IncomingMessage): boolean {

@@ -1,7 +1,7 @@
 /** Arguments of a tool call for criteria: parsed at first use, with numbers as written. */
 import { foldWords } from "./fold-case.ts";
 import { OmittedToken, parseVerbatim, ValueToken } from "../../shared/canonical-json.ts";
-import type { ArgumentFacts } from "../facts.ts";
+import type { ArgumentFacts, ArgumentWork } from "../facts.ts";
 import { textAt } from "./argument-span.ts";
 
 /** A value that servers read differently, or that is too long to inspect. */
@@ -18,29 +18,44 @@ const MAX_CALL_WORK = 33_554_432;
  *   which servers read as an empty object
  */
 export function readArguments(text: () => string | undefined): ArgumentFacts {
-  let whole: { readonly json: string; readonly value: unknown; readonly isExact: boolean } | undefined;
-  const exact = new Map<string, unknown>();
-  const folded = new WeakMap<object, Map<string, number>>();
-  const work = { left: MAX_CALL_WORK, found: new Map() };
-  return {
-    work,
-    find(pointer, withNumbers) {
-      if (whole === undefined) {
-        const json = text() ?? "{}";
-        whole = { json, value: JSON.parse(json), isExact: hasExactNumbers(json) };
-      }
-      const value = valueAt(whole.value, pointer, folded);
-      const mayHaveNumbers = typeof value === "number" || (typeof value === "object" && value !== null);
-      // Keeping numbers as written costs ten times as much as parsing, and is seldom needed.
-      if (!withNumbers || !mayHaveNumbers || whole.isExact) return value;
-      const key = pointer.join("\0");
-      if (!exact.has(key)) {
-        work.left -= whole.json.length;
-        exact.set(key, work.left < 0 ? UNCLEAR : exactly(textAt(whole.json, pointer), value));
-      }
-      return exact.get(key);
-    },
-  };
+  return new CallArguments(text);
+}
+
+/** Most calls are decided without a look at their arguments, so nothing is made before. */
+class CallArguments implements ArgumentFacts {
+  readonly #text: () => string | undefined;
+  #whole: { readonly json: string; readonly value: unknown; readonly isExact: boolean } | undefined;
+  #exact: Map<string, unknown> | undefined;
+  #folded: WeakMap<object, Map<string, number>> | undefined;
+  #work: ArgumentWork | undefined;
+
+  constructor(text: () => string | undefined) {
+    this.#text = text;
+  }
+
+  get work(): ArgumentWork {
+    return (this.#work ??= { left: MAX_CALL_WORK, found: new Map() });
+  }
+
+  find(pointer: readonly string[], withNumbers: boolean): unknown {
+    const whole = (this.#whole ??= wholeOf(this.#text() ?? "{}"));
+    const value = valueAt(whole.value, pointer, (this.#folded ??= new WeakMap()));
+    const mayHaveNumbers = typeof value === "number" || (typeof value === "object" && value !== null);
+    // Keeping numbers as written costs ten times as much as parsing, and is seldom needed.
+    if (!withNumbers || !mayHaveNumbers || whole.isExact) return value;
+    const exact = (this.#exact ??= new Map());
+    const key = pointer.join("\0");
+    if (!exact.has(key)) {
+      const { work } = this;
+      work.left -= whole.json.length;
+      exact.set(key, work.left < 0 ? UNCLEAR : exactly(textAt(whole.json, pointer), value));
+    }
+    return exact.get(key);
+  }
+}
+
+function wholeOf(json: string): { readonly json: string; readonly value: unknown; readonly isExact: boolean } {
+  return { json, value: JSON.parse(json), isExact: hasExactNumbers(json) };
 }
 
 /** The same for parsed arguments. @param whole its numbers are `NumberToken` where parsing would round them */

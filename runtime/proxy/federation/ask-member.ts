@@ -67,7 +67,7 @@ export function openMember(
   const call = message && args && writeCall(message, args);
   const body = call ? call.bytes : message && writeMessage(message);
   const exchange = new MemberExchange(
-    caller.exchange,
+    caller,
     {
       method,
       host: route.host,

@@ -141,7 +141,7 @@ export class MemberCalls {
         }
         resolve(end);
       });
-      open.stop = () => relaying.abort();
+      open.relaying = relaying;
       if (key === undefined || relaying.isOver) return;
       this.#running.set(key, () => {
         if (link.isModern) relaying.abort();

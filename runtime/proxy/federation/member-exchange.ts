@@ -12,6 +12,7 @@ import type { ClientCertificate } from "../../http/listener/client-certificate.t
 import { ReceivedRequest } from "../../http/received-request.ts";
 import type { TextSpan } from "../../mcp/scan.ts";
 import { headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
+import type { Aborting, RequestContext } from "../request-context.ts";
 import { LONG_READ_BYTES } from "../../upstreams/http1/answer-bytes.ts";
 
 /** Gets the response of a member. */
@@ -38,6 +39,8 @@ export interface MemberRequest {
   readonly scanned?: TextSpan | undefined;
 }
 
+type Caller = Pick<RequestContext, "exchange" | "memberRequests">;
+
 export class MemberExchange extends ReceivedRequest implements Exchange {
   readonly httpVersion = "1.1";
   readonly secure: boolean;
@@ -50,10 +53,13 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
   status = 0;
   readonly #client: Exchange;
   readonly #receiver: MemberReceiver;
+  readonly #open: Set<Aborting>;
   readonly #closeListeners: ((complete: boolean) => void)[] = [];
   #isOver = false;
 
-  constructor(client: Exchange, request: MemberRequest, receiver: MemberReceiver) {
+  /** @param caller whose end aborts it */
+  constructor(caller: Caller, request: MemberRequest, receiver: MemberReceiver) {
+    const client = caller.exchange;
     const { method, host, path, headers, body, calledAs, scanned } = request;
     const traits: HeaderTraits[] = [];
     for (let at = 0; at < headers.length; at += 2) traits.push(headerTraits(headers[at] as string));
@@ -68,7 +74,8 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
     this.scanned = scanned;
     this.#client = client;
     this.#receiver = receiver;
-    endWith(client, this);
+    this.#open = openOf(caller);
+    this.#open.add(this);
   }
 
   get isOpen(): boolean {
@@ -119,7 +126,7 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
   #finish(complete: boolean, isOverloaded = false): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    openOf.get(this.#client)?.delete(this);
+    this.#open.delete(this);
     this.giveBack();
     this.#receiver.onEnd(complete, isOverloaded);
     for (const listener of this.#closeListeners) listener(complete);
@@ -131,17 +138,13 @@ function wastesMemory(chunk: Buffer): boolean {
   return chunk.length >= LONG_READ_BYTES && 2 * chunk.length < chunk.buffer.byteLength;
 }
 
-/** Open requests to members, by the client's: a client with a stream may cause any number of them. */
-const openOf = new WeakMap<Exchange, Set<MemberExchange>>();
-
-/** A client that disconnects aborts its requests to members. */
-function endWith(client: Exchange, exchange: MemberExchange): void {
-  const known = openOf.get(client);
-  if (known) return void known.add(exchange);
-  const open = new Set([exchange]);
-  openOf.set(client, open);
-  client.onClose((complete) => {
-    openOf.delete(client);
+/** A client that disconnects aborts its requests to members. One with a stream may cause any number of them. */
+function openOf(caller: Caller): Set<Aborting> {
+  if (caller.memberRequests !== undefined) return caller.memberRequests;
+  const open = new Set<Aborting>();
+  caller.memberRequests = open;
+  caller.exchange.onClose((complete) => {
     if (!complete) for (const each of open) each.abort();
   });
+  return open;
 }

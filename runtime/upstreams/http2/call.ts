@@ -195,13 +195,15 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
     let problem: Error | undefined;
     const push = stream.push.bind(stream);
     // The only place where END_STREAM is visible: on RST_STREAM, or with the connection, the stream is closed before its end.
-    stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    // Not written where it is assigned: see `guardInput` in http/exchange-h2.ts.
+    const counted = (chunk: unknown, encoding?: BufferEncoding): boolean => {
       if (Buffer.isBuffer(chunk)) this.#came += chunk.length;
       else if (chunk === null && !stream.closed) this.#isWhole = true;
       const takesMore = push(chunk, encoding);
       joinUnread(stream);
       return takesMore;
     };
+    stream.push = counted;
     const on = (event: string, listener: (...args: never[]) => void): void => {
       stream.on(event, guard(this, listener as (...args: readonly unknown[]) => void));
     };

@@ -458,11 +458,12 @@ test("gateway doctor names a user's members, what is wrong with each, and what t
 test("a client's stream remembers open requests to members only", () => {
   const client = createFakeExchange();
   const listeners: ((complete: boolean) => void)[] = [];
-  const counted = { ...client, onClose: (listener: (complete: boolean) => void) => void listeners.push(listener) };
+  const exchange = { ...client, onClose: (listener: (complete: boolean) => void) => void listeners.push(listener) };
+  const caller = { exchange, memberRequests: undefined };
   const ends: boolean[] = [];
   const open = (): MemberExchange =>
     new MemberExchange(
-      counted,
+      caller,
       { method: "GET", host: "a", path: "/", headers: [], body: undefined, calledAs: "" },
       { onHead: () => {}, onData: () => true, onEnd: (complete) => ends.push(complete) },
     );

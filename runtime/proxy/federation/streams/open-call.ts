@@ -18,8 +18,8 @@ export class OpenCall implements OpenStream {
   listIndex = -1;
   /** Whether a member has got the request. */
   wasSent = false;
-  /** Ends the request to the member. */
-  stop: (() => void) | undefined;
+  /** The request to the member. */
+  relaying: { abort(): void } | undefined;
   readonly #reply: ClientReply;
   readonly #exchange: MemberCall["context"]["exchange"];
 
@@ -39,6 +39,6 @@ export class OpenCall implements OpenStream {
   end(why: StreamEnd): void {
     if (why === "stopping") this.#exchange.abort();
     else this.#reply.accessEnded(this.wasSent);
-    this.stop?.();
+    this.relaying?.abort();
   }
 }
