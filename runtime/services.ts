@@ -1,10 +1,12 @@
 /** Services for users and clients, composed behind the proxy: the other half of the composition root (gateway.ts). */
 import { createApprovalModule } from "./approvals/module.ts";
+import { findRoute } from "./config/snapshot.ts";
+import { createGuardrailCounts } from "./admin-listener/guardrail-series.ts";
 import { approvalSeries, limitSeries } from "./admin-listener/part-series.ts";
 import { readPresence } from "./bundle/presence.ts";
 import { createDevices } from "./identity/devices/device.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
-import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
+import { createSafeFetch, type SafeFetch } from "./http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "./issuers/issuer-keys.ts";
 import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
 import { findServers } from "./oauth/server/find-issuer.ts";
@@ -20,7 +22,7 @@ import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
 import { createPortal } from "./portal/portal.ts";
 import type { CoreServices, Own, GatewayOptions } from "./core-services.ts";
-import { createProxy, type Proxy } from "./proxy/handle.ts";
+import { createProxy, type Proxy, type ProxyDeps } from "./proxy/handle.ts";
 import type { UserSection } from "./identity/users/user-endpoints.ts";
 import { createPeople, type PeopleOptions, type People } from "./people.ts";
 import type { Revocations } from "./identity/interfaces.ts";
@@ -60,8 +62,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
   metrics.register(approvalSeries(approvals.counts));
   const devices = createDevices({ store, keys, session, log, clock });
   const fetchClientDocument = createFetchDocument({ fetch });
-  const { clientDocumentUrl } = options;
-  const guarded = { fetch, development, onRefresh, clientDocumentUrl };
+  const guarded = { fetch, development, onRefresh, clientDocumentUrl: options.clientDocumentUrl };
   const upstream = own(createUpstream({ ...common, ...guarded, browser, csrf, idJags, findServers, blocks }));
   const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument, ...issuerParts(ground) }));
   const portal = createPortal({
@@ -128,6 +129,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
       blocks,
       approvals: approvals.approvals,
       limits,
+      ...guardrailParts(ground, fetch),
       history,
       taskOutcomes: createTaskOutcomes({ store, history, clock, log }),
       challenge: (...of) => issuer.challenge(...of),
@@ -204,4 +206,13 @@ function sessionEvents({ metrics, health, recordAction }: CoreServices): Partial
       }),
     onProviderAsked: health?.providerAsked,
   };
+}
+
+function guardrailParts(
+  { metrics, bundle }: CoreServices,
+  fetch: SafeFetch,
+): Required<Pick<ProxyDeps, "guardrailFetch" | "countVerdict">> {
+  const counts = createGuardrailCounts((key) => findRoute(bundle.current(), key) !== undefined);
+  for (const series of counts.series) metrics.register(series);
+  return { guardrailFetch: fetch, countVerdict: counts.add };
 }

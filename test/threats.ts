@@ -286,6 +286,38 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       test: "test/hostile/approvals.test.ts#does not block other callers",
     },
   ],
+  "guardrails of MCP servers": [
+    {
+      attacker: "a guardrail that was taken over",
+      tries: "have another tool called, or arguments that policy denies",
+      kind: "TE",
+      test: "test/runtime/proxy/guardrail.test.ts#%s: denied",
+    },
+    {
+      attacker: "a guardrail that was taken over",
+      tries: "have a changed call made with the approval of another",
+      kind: "E",
+      test: "test/runtime/proxy/guardrail.test.ts#%s is approved with its changed arguments",
+    },
+    {
+      attacker: "a guardrail that was taken over",
+      tries: "read the token or the cookies of a user",
+      kind: "I",
+      test: "test/runtime/proxy/guardrail.test.ts#is asked about with a signature, and without headers, cookies and tokens of the request",
+    },
+    {
+      attacker: "a guardrail that was taken over",
+      tries: "fill the memory, or hold calls forever",
+      kind: "D",
+      test: "test/runtime/proxy/guardrail.test.ts#a stream of 100 MiB ends at the limit: denied",
+    },
+    {
+      attacker: "a malicious upstream",
+      tries: "get a result past the guardrail in a form that only clients read",
+      kind: "T",
+      test: "test/runtime/proxy/guardrail.test.ts#%s is denied unread",
+    },
+  ],
   "tasks of MCP servers": [
     {
       attacker: "a signed-in user",
@@ -1051,6 +1083,10 @@ export const SECRET_TESTS: readonly (readonly [secret: string, test: string])[] 
   [
     "secrets of webhooks",
     "test/runtime/webhook/webhook.test.ts#is sent once, signed with each secret, however often and by however many processes it is seen",
+  ],
+  [
+    "secrets of guardrails",
+    "test/runtime/proxy/guardrail.test.ts#is asked about with a signature, and without headers, cookies and tokens of the request",
   ],
   [
     "headers of trace export",

@@ -67,6 +67,7 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
   not_after: { name: "HistoryNotAfter", doc: "Earlier call after which calls are denied." },
   at_most: { name: "HistoryAtMost", doc: "Number of calls within a window." },
   total: { name: "HistoryTotal", doc: "Sum of an argument within a window." },
+  guardrail: { name: "Guardrail", doc: "HTTP service that checks tool calls of an MCP server." },
   tool_lock: { name: "ToolLock", doc: "Lock of an MCP server's reviewed tools: `tools` or `file`." },
   endpoint: { name: "UpstreamOauth2Endpoint", doc: "Upstream OAuth endpoints." },
 };

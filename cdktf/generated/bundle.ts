@@ -8986,6 +8986,370 @@ export class BundleRouteMcpServerHistoryRulesList extends cdktf.ComplexList {
     return new BundleRouteMcpServerHistoryRulesOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
   }
 }
+export interface BundleRouteMcpServerGuardrail {
+  /**
+  * Address of the service. Each check is a signed POST request with JSON.
+  *
+  */
+  readonly url: string;
+  /**
+  * Signing key according to Standard Webhooks: base64 of 24 to 64 random bytes. Several for rotation: each signs. Stored in plain text in Terraform state and bundle; prefer `secret_ref`.
+  *
+  */
+  readonly secret?: string;
+  /**
+  * Reference to `secret`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  *
+  */
+  readonly secretRef?: string;
+  /**
+  * `secret`, encrypted to the gateway's public key (compact JWE). Computed from `secret_wo`.
+  *
+  */
+  readonly secretSealed?: string;
+  /**
+  * `secret` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `secret_wo_version`.
+  *
+  */
+  readonly secretWo?: string;
+  /**
+  * Version of `secret_wo`. Increase it when the value changes, since Terraform cannot see that.
+  *
+  */
+  readonly secretWoVersion?: number;
+  /**
+  * Also check results of calls. Results above 1 MiB are denied. Default: `false`.
+  *
+  */
+  readonly results?: boolean | cdktf.IResolvable;
+  /**
+  * Time limit for each check, up to 1 minute. Calls without a verdict are denied. Default: `5s`.
+  *
+  */
+  readonly timeout?: string;
+  /**
+  * Record verdicts without enforcing them. Calls still wait for them. Default: `false`.
+  *
+  */
+  readonly shadow?: boolean | cdktf.IResolvable;
+}
+
+export function bundleRouteMcpServerGuardrailToTerraform(struct?: BundleRouteMcpServerGuardrail | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    url: cdktf.stringToTerraform(struct!.url),
+    secret: cdktf.stringToTerraform(struct!.secret),
+    secret_ref: cdktf.stringToTerraform(struct!.secretRef),
+    secret_sealed: cdktf.stringToTerraform(struct!.secretSealed),
+    secret_wo: cdktf.stringToTerraform(struct!.secretWo),
+    secret_wo_version: cdktf.numberToTerraform(struct!.secretWoVersion),
+    results: cdktf.booleanToTerraform(struct!.results),
+    timeout: cdktf.stringToTerraform(struct!.timeout),
+    shadow: cdktf.booleanToTerraform(struct!.shadow),
+  }
+}
+
+
+export function bundleRouteMcpServerGuardrailToHclTerraform(struct?: BundleRouteMcpServerGuardrail | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    url: {
+      value: cdktf.stringToHclTerraform(struct!.url),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret: {
+      value: cdktf.stringToHclTerraform(struct!.secret),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_ref: {
+      value: cdktf.stringToHclTerraform(struct!.secretRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.secretSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_wo: {
+      value: cdktf.stringToHclTerraform(struct!.secretWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.secretWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    results: {
+      value: cdktf.booleanToHclTerraform(struct!.results),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    timeout: {
+      value: cdktf.stringToHclTerraform(struct!.timeout),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    shadow: {
+      value: cdktf.booleanToHclTerraform(struct!.shadow),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerGuardrailOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerGuardrail | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._url !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.url = this._url;
+    }
+    if (this._secret !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secret = this._secret;
+    }
+    if (this._secretRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretRef = this._secretRef;
+    }
+    if (this._secretSealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretSealed = this._secretSealed;
+    }
+    if (this._secretWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretWo = this._secretWo;
+    }
+    if (this._secretWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretWoVersion = this._secretWoVersion;
+    }
+    if (this._results !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.results = this._results;
+    }
+    if (this._timeout !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.timeout = this._timeout;
+    }
+    if (this._shadow !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.shadow = this._shadow;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerGuardrail | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._url = undefined;
+      this._secret = undefined;
+      this._secretRef = undefined;
+      this._secretSealed = undefined;
+      this._secretWo = undefined;
+      this._secretWoVersion = undefined;
+      this._results = undefined;
+      this._timeout = undefined;
+      this._shadow = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._url = value.url;
+      this._secret = value.secret;
+      this._secretRef = value.secretRef;
+      this._secretSealed = value.secretSealed;
+      this._secretWo = value.secretWo;
+      this._secretWoVersion = value.secretWoVersion;
+      this._results = value.results;
+      this._timeout = value.timeout;
+      this._shadow = value.shadow;
+    }
+  }
+
+  // url - computed: false, optional: false, required: true
+  private _url?: string; 
+  public get url() {
+    return this.getStringAttribute('url');
+  }
+  public set url(value: string) {
+    this._url = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get urlInput() {
+    return this._url;
+  }
+
+  // secret - computed: false, optional: true, required: false
+  private _secret?: string; 
+  public get secret() {
+    return this.getStringAttribute('secret');
+  }
+  public set secret(value: string) {
+    this._secret = value;
+  }
+  public resetSecret() {
+    this._secret = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretInput() {
+    return this._secret;
+  }
+
+  // secret_ref - computed: false, optional: true, required: false
+  private _secretRef?: string; 
+  public get secretRef() {
+    return this.getStringAttribute('secret_ref');
+  }
+  public set secretRef(value: string) {
+    this._secretRef = value;
+  }
+  public resetSecretRef() {
+    this._secretRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretRefInput() {
+    return this._secretRef;
+  }
+
+  // secret_sealed - computed: true, optional: true, required: false
+  private _secretSealed?: string; 
+  public get secretSealed() {
+    return this.getStringAttribute('secret_sealed');
+  }
+  public set secretSealed(value: string) {
+    this._secretSealed = value;
+  }
+  public resetSecretSealed() {
+    this._secretSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretSealedInput() {
+    return this._secretSealed;
+  }
+
+  // secret_wo - computed: false, optional: true, required: false
+  private _secretWo?: string; 
+  public get secretWo() {
+    return this.getStringAttribute('secret_wo');
+  }
+  public set secretWo(value: string) {
+    this._secretWo = value;
+  }
+  public resetSecretWo() {
+    this._secretWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretWoInput() {
+    return this._secretWo;
+  }
+
+  // secret_wo_version - computed: false, optional: true, required: false
+  private _secretWoVersion?: number; 
+  public get secretWoVersion() {
+    return this.getNumberAttribute('secret_wo_version');
+  }
+  public set secretWoVersion(value: number) {
+    this._secretWoVersion = value;
+  }
+  public resetSecretWoVersion() {
+    this._secretWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretWoVersionInput() {
+    return this._secretWoVersion;
+  }
+
+  // results - computed: false, optional: true, required: false
+  private _results?: boolean | cdktf.IResolvable; 
+  public get results() {
+    return this.getBooleanAttribute('results');
+  }
+  public set results(value: boolean | cdktf.IResolvable) {
+    this._results = value;
+  }
+  public resetResults() {
+    this._results = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get resultsInput() {
+    return this._results;
+  }
+
+  // timeout - computed: false, optional: true, required: false
+  private _timeout?: string; 
+  public get timeout() {
+    return this.getStringAttribute('timeout');
+  }
+  public set timeout(value: string) {
+    this._timeout = value;
+  }
+  public resetTimeout() {
+    this._timeout = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get timeoutInput() {
+    return this._timeout;
+  }
+
+  // shadow - computed: false, optional: true, required: false
+  private _shadow?: boolean | cdktf.IResolvable; 
+  public get shadow() {
+    return this.getBooleanAttribute('shadow');
+  }
+  public set shadow(value: boolean | cdktf.IResolvable) {
+    this._shadow = value;
+  }
+  public resetShadow() {
+    this._shadow = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get shadowInput() {
+    return this._shadow;
+  }
+}
 export interface BundleRouteMcpServer {
   /**
   * MCP server routes offered together here, instead of `to`: prefix to route name or `owner/name`.
@@ -9087,6 +9451,11 @@ export interface BundleRouteMcpServer {
   *
   */
   readonly historyRules?: BundleRouteMcpServerHistoryRules[] | cdktf.IResolvable;
+  /**
+  * HTTP service that allows, denies or changes allowed tool calls, and their results if set.
+  *
+  */
+  readonly guardrail?: BundleRouteMcpServerGuardrail;
 }
 
 export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | cdktf.IResolvable): any {
@@ -9115,6 +9484,7 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
     tool_lock: bundleRouteMcpServerToolLockToTerraform(struct!.toolLock),
     record_arguments: bundleRouteMcpServerRecordArgumentsToTerraform(struct!.recordArguments),
     history_rules: cdktf.listMapper(bundleRouteMcpServerHistoryRulesToTerraform, false)(struct!.historyRules),
+    guardrail: bundleRouteMcpServerGuardrailToTerraform(struct!.guardrail),
   }
 }
 
@@ -9245,6 +9615,12 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
       type: "list",
       storageClassType: "BundleRouteMcpServerHistoryRulesList",
     },
+    guardrail: {
+      value: bundleRouteMcpServerGuardrailToHclTerraform(struct!.guardrail),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerGuardrail",
+    },
   };
 
   // remove undefined attributes
@@ -9349,6 +9725,10 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.historyRules = this._historyRules?.internalValue;
     }
+    if (this._guardrail?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.guardrail = this._guardrail?.internalValue;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -9376,6 +9756,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._toolLock.internalValue = undefined;
       this._recordArguments.internalValue = undefined;
       this._historyRules.internalValue = undefined;
+      this._guardrail.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -9404,6 +9785,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._toolLock.internalValue = value.toolLock;
       this._recordArguments.internalValue = value.recordArguments;
       this._historyRules.internalValue = value.historyRules;
+      this._guardrail.internalValue = value.guardrail;
     }
   }
 
@@ -9725,6 +10107,22 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get historyRulesInput() {
     return this._historyRules.internalValue;
+  }
+
+  // guardrail - computed: false, optional: true, required: false
+  private _guardrail = new BundleRouteMcpServerGuardrailOutputReference(this, "guardrail");
+  public get guardrail() {
+    return this._guardrail;
+  }
+  public putGuardrail(value: BundleRouteMcpServerGuardrail) {
+    this._guardrail.internalValue = value;
+  }
+  public resetGuardrail() {
+    this._guardrail.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get guardrailInput() {
+    return this._guardrail.internalValue;
   }
 }
 export interface BundleRouteMcpClient {

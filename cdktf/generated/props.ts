@@ -1087,6 +1087,8 @@ export interface McpServerSettings {
    * `total`.
    */
   readonly historyRules?: readonly HistoryRule[];
+  /** HTTP service that allows, denies or changes allowed tool calls, and their results if set. */
+  readonly guardrail?: Guardrail;
   /**
    * Paths below the route's base to forward in addition to the MCP endpoint: `/sse` exactly, `/files/*` with all paths
    * below.
@@ -1244,6 +1246,32 @@ export interface HistoryTotal {
   readonly limit: string;
   /** Window, from 1 second to 30 days. */
   readonly within: string;
+}
+
+/** HTTP service that checks tool calls of an MCP server. */
+export interface Guardrail {
+  /** Address of the service. Each check is a signed POST request with JSON. */
+  readonly url: string;
+  /**
+   * Signing key according to Standard Webhooks: base64 of 24 to 64 random bytes. Several for rotation: each signs.
+   * @default - required, in one of its forms
+   */
+  readonly secret?: Secret;
+  /**
+   * Also check results of calls. Results above 1 MiB are denied.
+   * @default false
+   */
+  readonly results?: boolean | IResolvable;
+  /**
+   * Time limit for each check, up to 1 minute. Calls without a verdict are denied.
+   * @default 5s
+   */
+  readonly timeout?: string;
+  /**
+   * Record verdicts without enforcing them. Calls still wait for them.
+   * @default false
+   */
+  readonly shadow?: boolean | IResolvable;
 }
 
 /** Options for all kinds of upstream OAuth. */

@@ -4,6 +4,7 @@
  * That record is written before anything goes upstream, so that no crash loses it; a stream may last for hours after
  * it.
  */
+import { guardrailText, type GuardrailVerdict } from "./guardrail-note.ts";
 import { isoTime, jsonText } from "./record.ts";
 
 export interface OutcomeInput {
@@ -20,6 +21,8 @@ export interface OutcomeInput {
   readonly failure: string | undefined;
   /** Calls that a history rule can require: whether the call succeeded. */
   readonly hasSucceeded?: boolean | undefined;
+  /** The verdict of the route's guardrail about the result; absent: none was requested. */
+  readonly guardrail?: GuardrailVerdict | undefined;
   readonly durationMs: number;
   /** Number of hidden and shown list entries; absent when no list was filtered. */
   readonly lists: { readonly hidden: number; readonly shown: number } | undefined;
@@ -27,14 +30,15 @@ export interface OutcomeInput {
 
 /** @returns one line with its line end */
 export function formatOutcome(input: OutcomeInput): string {
-  const { timeMs, of, requestId, status, failedBy, failure, durationMs, lists, hasSucceeded } = input;
+  const { timeMs, of, requestId, status, failedBy, failure, durationMs, lists, hasSucceeded, guardrail } = input;
   const blame = failedBy === undefined ? "" : `,"failed-by":"${failedBy}"`;
   const how = failure === undefined ? "" : `,"failure":"${failure}"`;
   const listed = lists === undefined ? "" : `,"list-hidden":${lists.hidden},"list-shown":${lists.shown}`;
   const success = hasSucceeded === undefined ? "" : `,"succeeded":${hasSucceeded}`;
+  const guarded = guardrail === undefined ? "" : guardrailText(guardrail);
   return (
     `{"level":"info","time":"${isoTime(timeMs)}","service":"authorize","message":"request outcome"` +
-    `,"of":${of},"request-id":${jsonText(requestId)},"status":${status}${blame}${how}${success}` +
+    `,"of":${of},"request-id":${jsonText(requestId)},"status":${status}${blame}${how}${success}${guarded}` +
     `,"duration-ms":${Math.round(durationMs * 1000) / 1000}${listed}}\n`
   );
 }

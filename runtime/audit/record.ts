@@ -9,6 +9,7 @@
  */
 import type { Decision, McpFacts, UserFacts } from "../policy/facts.ts";
 import type { ShadowResult } from "../policy/shadow.ts";
+import { guardrailText, type GuardrailNote } from "./guardrail-note.ts";
 import { escapeMarks, plainJsonText } from "./record-text.ts";
 
 /** Content of a record. */
@@ -26,6 +27,8 @@ export interface RecordInput {
   readonly limited?: { readonly limit: string; readonly retryAfterMs: number | undefined } | undefined;
   /** Calls on routes with a tool lock: known state of the tool. */
   readonly toolLock?: "unseen" | "reviewed" | "changed" | "unlocked" | undefined;
+  /** The verdict of the route's guardrail about the call; absent: none was requested. */
+  readonly guardrail?: GuardrailNote | undefined;
   /** The request came by this federated route; `name`: the called tool or prompt as advertised there, or the URI, or "". */
   readonly federated?: { readonly route: string; readonly name: string } | undefined;
   /** With `audit`: JSON pointer of the rule that decided, into the policy's enforced rules. */
@@ -140,6 +143,7 @@ export function formatRecord(fields: readonly string[], input: RecordInput): str
   // Also required: without it a record would say that the request continued.
   if (input.limited) line += limitedText(input.limited);
   if (input.toolLock !== undefined) line += `,"tool-lock":"${input.toolLock}"`;
+  if (input.guardrail) line += guardrailText(input.guardrail);
   if (input.federated) line += federatedText(input.federated);
   if (input.rule !== undefined) line += `,"rule":"${input.rule}"`;
   for (const write of writersFor(fields)) line += write(input);

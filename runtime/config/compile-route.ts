@@ -35,7 +35,7 @@ export function compileRoute(
   const match = compileMatch(doc);
   const base = baseOf(match);
   const to = doc.to ?? [];
-  const mcp = compileMcp(doc, from.origin + base, route.owner, secrets);
+  const mcp = compileMcp(doc, from.origin + base, route, secrets);
   const classes = mcp?.kind === "server" ? mcp.toolLock?.classes : undefined;
   const policy = bindToolClasses(compile(routePolicy(doc)), classes);
   const connect = compileConnect(route, secrets);

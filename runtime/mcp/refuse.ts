@@ -10,6 +10,7 @@ import { historyCauseWords, readHistoryReason } from "../policy/words/history-re
 import { isAmbiguous } from "../policy/evaluate.ts";
 import type { Decision } from "../policy/facts.ts";
 import { APPROVAL_INPUT } from "./approval/retry.ts";
+import { guardrailDenial } from "./guardrail/denial.ts";
 import { lockReason, type LockReason } from "./tool-locks/locked-decision.ts";
 import type { McpMessage } from "./message.ts";
 import { refusal, type McpRefusal } from "./refusals.ts";
@@ -81,17 +82,16 @@ export function denialAnswer(
   const isByBlock = isBlocked(decision);
   const byPolicy = isByDevice ? DEVICE_UNAUTHENTICATED : isByTool ? TOOL_UNAUTHORIZED : "access-denied";
   const byLock = lockReason(decision);
-  const byHistory = readHistoryReason(decision.allowWhyFalse[0] ?? "");
-  const reason = isByBlock ? BLOCKED : (byLock ?? byHistory?.reason ?? byPolicy);
+  const history = readHistoryReason(decision.allowWhyFalse[0] ?? "");
+  const byOther = guardrailDenial(decision) ?? (history && { ...history, words: historyCauseWords(history) });
+  const reason = isByBlock ? BLOCKED : (byLock ?? byOther?.reason ?? byPolicy);
   const why = isByBlock
     ? "an administrator: it is blocked at the moment"
     : byLock !== undefined
       ? LOCK_TEXTS[byLock](lockedWord(message?.facts))
-      : byHistory !== undefined
-        ? historyCauseWords(byHistory)
-        : isByDevice
-          ? "policy: it requires a registered device, which MCP clients cannot verify"
-          : "policy";
+      : isByDevice
+        ? "policy: it requires a registered device, which MCP clients cannot verify"
+        : (byOther?.words ?? "policy");
   const error = {
     code: ACCESS_DENIED_CODE,
     message: `${isToolCall ? "Tool call" : "Request"} denied by ${why} (request ID ${requestId})`,

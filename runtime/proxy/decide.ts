@@ -5,6 +5,7 @@ import { evaluate, refusedDecision } from "../policy/evaluate.ts";
 import { formatExtra, formatRecord } from "../audit/record.ts";
 import type { RecordWriter } from "../audit/record-writer.ts";
 import type { Decision, Facts } from "../policy/facts.ts";
+import { guardrailDenial } from "../mcp/guardrail/denial.ts";
 import { lockReason } from "../mcp/tool-locks/locked-decision.ts";
 import { decideShadow, type ShadowResult } from "../policy/shadow.ts";
 import type { Blocks } from "../identity/blocks.ts";
@@ -65,8 +66,8 @@ export function decide(
     const conclude = (decision: Decision, limited?: Limited): StepOutcome | Promise<StepOutcome> => {
       const { message, facts } = context;
       if (limited) context.trace?.refused("rate-limited");
-      // No policy can allow what is blocked or differs from the lock, so the facts are not recorded.
-      const policyFacts = isBlocked(decision) || lockReason(decision) ? undefined : facts;
+      // No policy can allow these calls, so the facts are not recorded.
+      const policyFacts = isBeyondPolicy(decision) ? undefined : facts;
       const shadow = shadowOf(deps, context, verdict, history && shadowResults(history.shadow, decision.allowed));
       // Checked again: reading the body and waiting for an approval take time.
       if (!canRecord(deps)) return refuseUnrecorded(context);
@@ -159,24 +160,48 @@ function done(answered: void | Promise<void>): StepOutcome | Promise<StepOutcome
 }
 
 function decideNow(deps: DecideDeps, context: RequestContext): Decision {
-  const { prepared, principal, message, trace } = context;
-  const { policy, shadow } = prepared.route;
-  const facts = factsOf(
-    principal,
-    httpFacts(context, policy.needsCertificate || shadow?.needsCertificate === true),
-    prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
-  );
+  const { trace } = context;
+  const facts = currentFacts(context);
   context.facts = facts;
   const startMs = trace === undefined ? 0 : performance.now();
-  const decision = blockOf(deps, context, facts) ?? withLock(deps, context, evaluate(policy, facts));
+  const decision = decideFacts(deps, context, facts);
   trace?.decided(startMs, decision, facts.mcp);
   return decision;
 }
 
-/** The policy comes first: its denials do not depend on the tool's state. A call denied here never asks for approval. */
+function currentFacts(context: RequestContext): Facts {
+  const { prepared, principal, message } = context;
+  const { policy, shadow } = prepared.route;
+  return factsOf(
+    principal,
+    httpFacts(context, policy.needsCertificate || shadow?.needsCertificate === true),
+    prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
+  );
+}
+
+function decideFacts(deps: DecideDeps, context: RequestContext, facts: Facts): Decision {
+  return blockOf(deps, context, facts) ?? withLock(deps, context, evaluate(context.prepared.route.policy, facts));
+}
+
+/** Whether the message could continue now, if only after an approval. Nothing is recorded. */
+export function mayContinue(deps: DecideDeps, context: RequestContext): boolean {
+  const { allowed, approval } = decideFacts(deps, context, currentFacts(context));
+  return allowed || approval !== undefined;
+}
+
+/**
+ * The policy comes first: its denials do not depend on the tool's state, nor on a guardrail. A call denied here never asks for
+ * approval.
+ */
 function withLock(deps: DecideDeps, context: RequestContext, decision: Decision): Decision {
-  if (context.prepared.toolLock === undefined || (!decision.allowed && !decision.approval)) return decision;
-  return lockDenial(deps, context) ?? decision;
+  if (!decision.allowed && !decision.approval) return decision;
+  const locked = context.prepared.toolLock && lockDenial(deps, context);
+  return locked ?? context.guardrail?.denial ?? decision;
+}
+
+/** The decision is none of the policy, and no other policy could allow the call. */
+function isBeyondPolicy(decision: Decision): boolean {
+  return isBlocked(decision) || (lockReason(decision) ?? guardrailDenial(decision)) !== undefined;
 }
 
 /** Results of the route's shadow policies and rules. None for a request that no policy could allow. */
@@ -187,7 +212,7 @@ function shadowOf(
   ofHistory: readonly ShadowResult[] = [],
 ): readonly ShadowResult[] | undefined {
   const { shadow } = prepared.route;
-  if (facts === undefined || isBlocked(decision) || lockReason(decision)) return undefined;
+  if (facts === undefined || isBeyondPolicy(decision)) return undefined;
   if (shadow === undefined && ofHistory.length === 0) return undefined;
   const decisions = [...(shadow ? decideShadow(shadow, facts, decision) : []), ...ofHistory];
   metrics?.shadowDecided(decisions);

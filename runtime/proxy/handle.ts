@@ -35,6 +35,7 @@ import { forward } from "./forwarding/forward.ts";
 import type { ForwardDeps } from "./forwarding/forwarding.ts";
 import type { PendingAnswersDeps } from "./federation/pending-answers.ts";
 import { federatedSteps } from "./federation/steps.ts";
+import { checkByGuardrail } from "./guardrail/check-call.ts";
 import { createHopCounter } from "./forwarding/hop-count.ts";
 import { fetchProviderTokens } from "./forwarding/provider-tokens.ts";
 import type { RequestHeaderDeps } from "./forwarding/request-headers.ts";
@@ -90,6 +91,7 @@ export interface ProxyDeps
     Pick<HoldDeps, "approvalHoldMs">,
     Omit<RequestHeaderDeps, "hopCounter" | "cookieSeals">,
     PendingAnswersDeps,
+    Pick<ForwardDeps, "guardrailFetch" | "countVerdict">,
     ToolLockDeps {
   readonly snapshots: Snapshots;
   /** Endpoints of the gateway itself, of all modules. */
@@ -121,8 +123,6 @@ export interface Proxy {
   /** Waits for responses in flight up to `timeoutMs` (default 10 s), then aborts the rest. May be called twice. */
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
-
-const DEFAULT_DRAIN_MS = 10_000;
 
 export function createProxy(proxyDeps: ProxyDeps & { readonly transport?: Transport }): Proxy {
   const { toolLocks = createToolLocks() } = proxyDeps;
@@ -186,7 +186,6 @@ export function createProxy(proxyDeps: ProxyDeps & { readonly transport?: Transp
     get underWay() {
       return underWay.count;
     },
-
     servesHost: (host) => table.findHost(host) !== undefined,
 
     handle(exchange) {
@@ -226,7 +225,7 @@ export function createProxy(proxyDeps: ProxyDeps & { readonly transport?: Transp
       holds.releaseAll();
     },
 
-    async close({ timeoutMs = DEFAULT_DRAIN_MS } = {}) {
+    async close({ timeoutMs = 10_000 } = {}) {
       unprepare?.();
       unsubscribe();
       checks.close();
@@ -288,6 +287,7 @@ function callSteps(deps: ProxyDeps, forwarding: ForwardDeps, own: OwnMcpDeps): r
     takeMessage(deps),
     openSession(bound),
     holdForApproval(bound),
+    checkByGuardrail(deps),
     openTasks(bound),
     decideMcp({ ...bound, scopeChallenges: createScopeChallenges(deps) }),
     narrowListen(deps),

@@ -2,6 +2,7 @@
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 import { createBalancer, type Balancer } from "../features/balancing/apply-balance.ts";
 import { prepareHeaders, type PreparedHeaders } from "../features/headers/prepare.ts";
+import type { Guardrail } from "../features/mcp/guardrail.ts";
 import type { ToolLock } from "../features/mcp/tool-lock.ts";
 import { historyOf, type RouteHistory } from "../limits/history/plan.ts";
 import { setsOwnCookie } from "../identity/cookie.ts";
@@ -23,6 +24,8 @@ export interface PreparedRoute extends PreparedHeaders {
   readonly toolLock: ToolLock | undefined;
   /** MCP server route: its rules over earlier calls. */
   readonly history: RouteHistory | undefined;
+  /** MCP server route: the service that checks its calls. */
+  readonly guardrail: Guardrail | undefined;
   /** Set on MCP server routes. */
   readonly mcpPaths: McpPaths | undefined;
   readonly isMcpClient: boolean;
@@ -46,6 +49,7 @@ export function prepareRoute(route: CompiledRoute, settings: LiveSettings): Prep
     filtersLists: route.mcp?.kind === "server" && route.mcp.filtersLists && route.policy.needsMessage,
     toolLock: toolLockOf(route),
     history: historyOf(route),
+    guardrail: route.mcp?.kind === "server" ? route.mcp.guardrail : undefined,
     mcpPaths: route.mcp?.kind === "server" ? createMcpPaths(route, route.mcp) : undefined,
     isMcpClient: route.mcp?.kind === "client",
   };

@@ -8,15 +8,23 @@ import type { AuthFailureReason, AuthResult, Principal } from "../identity/princ
 import type { Inspection } from "../mcp/inspect.ts";
 import type { CallPlan } from "../limits/history/plan.ts";
 import type { McpMessage } from "../mcp/message.ts";
+import type { GuardrailNote, GuardrailVerdict } from "../audit/guardrail-note.ts";
 import type { MemberSessions } from "../mcp/federation/sessions.ts";
 import type { TextSpan } from "../mcp/scan.ts";
 import type { Operation } from "../mcp/operations/operation.ts";
 import type { OpenedMessage } from "../mcp/tasks/task-requests.ts";
-import type { Facts, ApprovalNeed } from "../policy/facts.ts";
+import type { Decision, Facts, ApprovalNeed } from "../policy/facts.ts";
 import type { RequestTrace } from "../tracing/tracing.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import type { InternalToken } from "./upstream-tokens.ts";
 import type { ApprovalState } from "../approvals/interfaces.ts";
+
+/** A guardrail's verdict about a call. */
+export interface CallGuardrail {
+  readonly note: GuardrailNote;
+  /** Present if the call must not continue. */
+  readonly denial?: Decision;
+}
 
 /** Of a request to a member of a federated route. */
 export interface FederatedOrigin {
@@ -67,6 +75,8 @@ export interface RequestContext {
    * prompt.
    */
   approvalRetry: { readonly id: string; readonly isDismissed: boolean } | undefined;
+  /** MCP server routes: the guardrail's verdict about the call. */
+  guardrail: CallGuardrail | undefined;
   /** MCP server routes: what history rules remember of the permitted call. */
   history: CallPlan | undefined;
   /** MCP server routes: the tasks that the message names, opened, and the message with their upstream IDs. */
@@ -110,6 +120,8 @@ export interface RequestOutcome {
   /** Calls that a history rule can require: whether the call succeeded. */
   hasSucceeded?: boolean;
   lists: { hidden: number; shown: number } | undefined;
+  /** The guardrail's verdict about the result: the last one that is not "pass", if there are several. */
+  guardrail?: GuardrailVerdict;
 }
 
 const NO_PROVIDER_TOKENS: ProviderTokens = { accessToken: "", idToken: "" };
@@ -138,6 +150,7 @@ export function createRequestContext(
     operation: undefined,
     approval: undefined,
     approvalRetry: undefined,
+    guardrail: undefined,
     history: undefined,
     tasks: undefined,
     upstreamSession: undefined,

@@ -6,9 +6,9 @@
  * time are bounded; events over a bound are counted and logged. One process of several sends. Neither a secret nor the
  * path of the address is logged or shown.
  */
-import { createHmac } from "node:crypto";
 import type { WebhookSettings } from "../features/process/webhook.ts";
 import type { SafeAnswer, SafeFetch } from "../http/fetch/safe-fetch.ts";
+import { signedHeaders } from "../http/signed-message.ts";
 import { type Closable, type Clock, epochSeconds } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
 import { EVENTS, type EventType, type Notify } from "../audit/events.ts";
@@ -225,25 +225,4 @@ function retryAfter(answer: SafeAnswer): number {
 function bounded(data: Readonly<Record<string, unknown>>): unknown {
   const text = JSON.stringify(data);
   return Buffer.byteLength(text) <= MAX_DATA_BYTES ? (JSON.parse(text) as unknown) : { left_out: "too long" };
-}
-
-/** @param key from a secret. @returns one entry of `webhook-signature` @see Standard Webhooks, "Signature scheme" */
-function signature(key: Buffer, signed: string): string {
-  return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
-}
-
-export interface SignedMessage {
-  readonly id: string;
-  /** Epoch seconds of this attempt: receivers reject old ones, so that a recorded event cannot be replayed. */
-  readonly timestamp: number;
-  readonly body: string;
-}
-
-/** The three header fields; one signature for each key, of which the receiver needs only one. */
-export function signedHeaders(keys: readonly Buffer[], { id, timestamp, body }: SignedMessage): Record<string, string> {
-  return {
-    "webhook-id": id,
-    "webhook-timestamp": String(timestamp),
-    "webhook-signature": keys.map((key) => signature(key, `${id}.${timestamp}.${body}`)).join(" "),
-  };
 }

@@ -61,15 +61,16 @@ export function configReference(): string {
 export function settingsPages(): ReadonlyMap<string, string> {
   const printed: Printed = { docs: new Map(), fields: new Map(), blocks: new Map() };
   const [fixed, dynamic] = [settingsFields.filter(isStatic), settingsFields.filter((field) => !isStatic(field))];
+  const [fixedTable, dynamicTable] = [table(fixed, printed), table(dynamic, printed)];
   const routes = routeTables(printed);
   const mcp = routes.get(MCP_PART) ?? "";
   routes.set(MCP_PART, `Settings of \`mcp\`: [their own page](${MCP_SETTINGS_PAGE.slice("runtime/".length)}).`);
   const sections: readonly (readonly [title: string, ...parts: string[]])[] = [
-    ["Static settings", "Main configuration file only. Changes require a restart.", table(fixed, printed)],
+    ["Static settings", "Main configuration file only. Changes require a restart.", fixedTable],
     [
       "Dynamic settings",
       "Main configuration file and published slices. Changes take effect without a restart.",
-      table(dynamic, printed),
+      dynamicTable,
     ],
     ["Routes", SURFACES, MATCHING, MESSAGES, ...[...routes].map(([title, text]) => `### ${title}\n\n${text}`)],
     [

@@ -18,6 +18,8 @@ const WORDS: Readonly<Record<string, string>> = {
   "tool-changed": "the tool differs from the lock",
   "tool-not-reviewed": "the tool is not in the lock",
   "tool-not-listed": "the tool has not been listed yet",
+  "guardrail-denied": "denied by the guardrail",
+  "guardrail-failed": "no usable verdict of the guardrail",
   "approval-needed": "approval required",
   "authenticated-user": "signed in",
   accept: "public",

@@ -5,6 +5,8 @@ import { compileClientKey } from "../../settings/client-key.ts";
 import { parseExtraPath } from "./extra-paths.ts";
 import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
+import type { UpstreamReach } from "../connection/compiled.ts";
+import { compileGuardrail } from "./guardrail.ts";
 import { compileHistoryRules } from "./compile-history.ts";
 import { compileMembers } from "./members.ts";
 import { compileRecordArguments } from "./record-arguments.ts";
@@ -13,11 +15,11 @@ import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { compileToolLock } from "./tool-lock.ts";
 import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
 
-/** @param owner of the route */
+/** @param owner of the route @param reach networks that its addresses may be in */
 export function compileMcp(
   doc: McpDoc,
   address: string,
-  owner: string,
+  { owner, reach }: { readonly owner: string; readonly reach?: UpstreamReach | undefined },
   secrets: SecretSource,
 ): McpServer | McpClient | undefined {
   if (doc.mcp?.client) return { kind: "client" };
@@ -38,6 +40,7 @@ export function compileMcp(
     toolScopes: compileToolScopes(server.tool_scopes),
     recordArguments: compileRecordArguments(server.record_arguments),
     historyRules: compileHistoryRules(server.history_rules, toolLock?.classes),
+    guardrail: compileGuardrail(server.guardrail, secrets, reach),
     resource: address + path,
     dpop: server.dpop,
     dpopNonce: server.dpop_nonce ?? false,

@@ -1,6 +1,7 @@
 /** MCP settings, compiled for requests. */
 import type { DeclaredArguments } from "../../audit/redaction/plan.ts";
 import type { ClientKey } from "../../settings/client-key.ts";
+import type { Guardrail } from "./guardrail.ts";
 import type { HistoryRule } from "./compile-history.ts";
 import type { ToolScopes } from "./tool-scopes.ts";
 import type { ExtraPath } from "./extra-paths.ts";
@@ -65,6 +66,8 @@ export interface McpServer {
   readonly recordArguments: DeclaredArguments | undefined;
   /** Rules over earlier calls; undefined if there are none. */
   readonly historyRules: readonly HistoryRule[] | undefined;
+  /** The service that checks its tool calls; undefined: none. */
+  readonly guardrail: Guardrail | undefined;
   /**
    * The protected resource and listed URL: `from` + prefix + `path`, without trailing slash unless it is a bare origin.
    */

@@ -86,6 +86,7 @@ const OF_MEMBERS = [
   "tool_scopes",
   "record_arguments",
   "history_rules",
+  "guardrail",
   "path",
   "extra_paths",
   "authorization_server_url",

@@ -2,6 +2,7 @@
 import { below, errorAt, warningAt, type Report } from "../../settings/problem.ts";
 import { toolScopesProblem } from "./tool-scopes.ts";
 import type { McpDoc, McpServerDoc } from "./settings.ts";
+import { guardrailRules } from "./guardrail.ts";
 import { historyRulesProblems } from "./history-rules.ts";
 import { memberRules } from "./members.ts";
 import { recordArgumentsRules } from "./record-arguments.ts";
@@ -25,6 +26,8 @@ export function mcpRules(mcp: NonNullable<McpDoc["mcp"]>, report: Report): void 
     report(errorAt(["mcp", "server", "dpop_nonce"], 'requires "dpop"'));
   const history = mcp.server?.history_rules;
   if (history) historyRulesProblems(history, (problem) => report(below(["mcp", "server", "history_rules"], problem)));
+  const guardrail = mcp.server?.guardrail;
+  if (guardrail) guardrailRules(guardrail, (problem) => report(below(["mcp", "server", "guardrail"], problem)));
   const oauth = mcp.server?.upstream_oauth2;
   if (oauth) oauthRules(oauth, (problem) => report(below(OAUTH, problem)));
 }

@@ -15,6 +15,7 @@ import { domainPatternList, textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { isServiceAccountName } from "../../shared/user-id.ts";
 import { ownerPatternProblem } from "../process/owners.ts";
+import { guardrailBlock } from "./guardrail.ts";
 import { historyRulesSetting } from "./history-rules.ts";
 import {
   labelsSetting,
@@ -68,6 +69,7 @@ const serverShape = {
   }),
   record_arguments: recordArgumentsBlock,
   history_rules: historyRulesSetting,
+  guardrail: guardrailBlock,
   path: text({
     doc: "Path appended to the upstream URL for the MCP endpoint.",
     unset: "the path of `to`",

@@ -72,6 +72,18 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, ca
     "`on_unlisted: deny`, and no list has shown this item since the lock exists",
     "Let the client list them and repeat the call",
   ],
+  [
+    "guardrail-denied",
+    "200 to a tool call, else 403; −31403",
+    "The route's guardrail denied the call or its result; the message has its reason",
+    "Change the call; see [Guardrails](../guide/guardrails.md)",
+  ],
+  [
+    "guardrail-failed",
+    "200 to a tool call, else 403; −31403",
+    "The route's guardrail gave no verdict in time, or one that cannot be followed",
+    "Check the service; see [Guardrails](../guide/guardrails.md#troubleshoot)",
+  ],
   ...Object.entries(HISTORY_REASONS).map(
     ([reason, cause]) =>
       [

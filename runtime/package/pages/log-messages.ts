@@ -19,6 +19,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "`member` reported a change of a resource that it does not list. If the resource is its own, add its start to `resource_prefixes`. Logged once a minute.",
     "name too long for federated route, not listed":
       "`name` with its prefix has more than 64 characters. Use a shorter prefix in `members`.",
+    "guardrail gave no usable verdict":
+      "A tool call (`phase`: `request`) or its result (`response`) was denied, or passed if in shadow. `reason` has the cause: check the service. Logged once a minute for each route. See [Guardrails](../guide/guardrails.md#troubleshoot).",
     "request failed": "A bug: the client got `internal`. Report it with the lines around it.",
     "background task failed": "A bug in a background task (`task`), which runs again. Report it with `err`.",
     "uncaught error, process drains and exits":

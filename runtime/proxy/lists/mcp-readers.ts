@@ -3,13 +3,15 @@ import type { Upstream } from "../../features/connection/compiled.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
 import type { UpstreamReceiver } from "../../upstreams/transport-types.ts";
 import { announcementReader } from "../announced-address.ts";
+import type { GuardrailDeps } from "../guardrail/ask.ts";
+import { resultReaderFor } from "../guardrail/result-reader.ts";
 import { callReaderFor, type CallReaderDeps } from "../history/outcome.ts";
 import type { AnswerReader, ListReceiver } from "./list-receiver.ts";
 import type { ListDeps } from "./list-rules.ts";
 import { answerReaderFor } from "./member-reader.ts";
 import type { RequestContext } from "../request-context.ts";
 
-export interface McpReaderDeps extends ListDeps, CallReaderDeps {
+export interface McpReaderDeps extends ListDeps, CallReaderDeps, GuardrailDeps {
   readonly messageAddresses: MessageAddresses;
 }
 
@@ -25,7 +27,8 @@ export function mcpReaders(
   lists: AnswerReader | undefined,
   last: ListReceiver,
 ): UpstreamReceiver {
-  const calls = callReaderFor(deps, context, lists ?? last, last);
+  const checked = resultReaderFor(deps, context, lists ?? last, last);
+  const calls = callReaderFor(deps, context, checked, last);
   const isStream = context.exchange.method === "GET";
   const announcing = isStream ? announcementReader(deps.messageAddresses, context, upstream, calls) : calls;
   return answerReaderFor(deps, context, announcing, calls, last);

@@ -33,6 +33,7 @@ export function followOutcome(
       hasSucceeded: outcome.hasSucceeded,
       durationMs: performance.now() - beganMs,
       lists: outcome.lists,
+      guardrail: outcome.guardrail,
     });
   });
 }

@@ -48,6 +48,7 @@ export function recordInput(
     shadow,
     limited: limited && { limit: limited.limit.name, retryAfterMs: limited.retryAfterMs },
     toolLock: message && calledToolState(deps, context),
+    guardrail: context.guardrail?.note,
     federated: context.federated,
     requestId: exchange.id,
     traceId: context.trace?.traceId,

@@ -9,7 +9,8 @@ import { EVENT_TYPES, EVENTS, type GatewayEvent } from "../../../runtime/audit/e
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import type { Store } from "../../../runtime/store/store.ts";
 import { mergeStatus } from "../../../runtime/webhook/tally.ts";
-import { signedHeaders, Webhook } from "../../../runtime/webhook/webhook.ts";
+import { signedHeaders } from "../../../runtime/http/signed-message.ts";
+import { Webhook } from "../../../runtime/webhook/webhook.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { type HostileServer, startHostileServer } from "../../support/hostile-server.ts";
 import { createBreakableStore } from "../../support/store.ts";

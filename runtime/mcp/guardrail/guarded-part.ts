@@ -1,0 +1,55 @@
+/**
+ * The part of a server's message that a guardrail checks: the result or error of a response, or of a finished task in a
+ * notification.
+ *
+ * Untrusted input: the message. Promise: a message that a client could read as a response has its part found, or is
+ * unreadable. Pure.
+ */
+import { membersOf } from "./members-of.ts";
+import { sameId } from "../message-id.ts";
+import { spanText, type TextSpan } from "../scan.ts";
+import type { GuardedPart } from "./verdict.ts";
+
+export interface FoundPart {
+  readonly part: Exclude<GuardedPart, "arguments">;
+  readonly span: TextSpan;
+  /** JSON text of the response's ID; undefined: a notification, or an error that responds to no request. */
+  readonly id: string | undefined;
+}
+
+const MEMBERS: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params", "result", "error"]);
+const PARTS = ["result", "error"] as const;
+
+/**
+ * @param exemptId JSON text of the ID of a request whose own response is not checked
+ * @returns "none": nothing to check
+ */
+export function findGuardedPart(bytes: Buffer, exemptId: string | undefined): FoundPart | "none" | "unreadable" {
+  const members = membersOf(bytes);
+  if (members === undefined || [...members.keys()].some((name) => !MEMBERS.has(name))) return "unreadable";
+  const [part, ...others] = PARTS.filter((name) => members.has(name));
+  if (members.has("method")) return part === undefined ? ofParams(bytes, members.get("params")) : "unreadable";
+  const span = part && members.get(part);
+  if (span?.kind !== "object" || part === undefined || others.length > 0) return "unreadable";
+  const idSpan = members.get("id");
+  const id = idSpan && idText(bytes, idSpan);
+  if (idSpan !== undefined && idSpan.kind !== "null" && id === undefined) return "unreadable";
+  return exemptId !== undefined && sameId(id, exemptId) ? "none" : { part, span, id };
+}
+
+/** A notification about a task has its result in `params`. */
+function ofParams(bytes: Buffer, params: TextSpan | undefined): FoundPart | "none" | "unreadable" {
+  if (params?.kind !== "object") return "none";
+  const members = membersOf(bytes.subarray(params.start, params.end));
+  if (members === undefined) return "unreadable";
+  const [part, ...others] = PARTS.filter((name) => members.get(name)?.kind === "object");
+  const span = part && members.get(part);
+  if (part === undefined || span === undefined) return "none";
+  if (others.length > 0) return "unreadable";
+  return { part, span: { ...span, start: params.start + span.start, end: params.start + span.end }, id: undefined };
+}
+
+function idText(bytes: Buffer, span: TextSpan): string | undefined {
+  if (span.kind === "text") return JSON.stringify(spanText(bytes, span));
+  return span.kind === "number" ? bytes.toString("latin1", span.start, span.end) : undefined;
+}

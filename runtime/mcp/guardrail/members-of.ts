@@ -1,0 +1,35 @@
+/** Positions of the members of one JSON object, read strictly. */
+import { isUtf8 } from "node:buffer";
+
+import { ScanError } from "../scan-error.ts";
+import { JsonScanner, type TextSpan } from "../scan.ts";
+
+// Reused for its arrays; it retains nothing of a text, and no two calls interleave.
+const scanner = new JsonScanner();
+
+/** @returns undefined for anything but an object that all parsers read alike */
+export function membersOf(bytes: Buffer): ReadonlyMap<string, TextSpan> | undefined {
+  if (!isUtf8(bytes)) return undefined;
+  try {
+    scanner.start(bytes);
+    if (scanner.peek() !== "object") return undefined;
+    const members = new Map<string, TextSpan>();
+    const mark = scanner.openObject();
+    while (scanner.nextKey(mark)) {
+      const key = scanner.key();
+      members.set(key, scanner.take());
+    }
+    scanner.finish();
+    return members;
+  } catch (error) {
+    if (error instanceof ScanError) return undefined;
+    throw error;
+  } finally {
+    scanner.release();
+  }
+}
+
+/** The bytes with another JSON text at a position. */
+export function withValue(bytes: Buffer, { start, end }: TextSpan, value: Buffer): Buffer {
+  return Buffer.concat([bytes.subarray(0, start), value, bytes.subarray(end)]);
+}

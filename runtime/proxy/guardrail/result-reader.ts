@@ -1,0 +1,241 @@
+/**
+ * Reads responses of an MCP server whose guardrail checks results: of calls, and of tasks, in whichever response they come.
+ *
+ * Untrusted input: the upstream's response, and the guardrail's answer. Promises: each result and error is held until there is a
+ * verdict, and passes unchanged, replaced, or as an error of ours; what cannot be read, or is too large, does not pass; memory
+ * is bounded.
+ */
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import type { Guardrail } from "../../features/mcp/guardrail.ts";
+import { denialOf } from "../../mcp/guardrail/denial.ts";
+import { findGuardedPart, type FoundPart } from "../../mcp/guardrail/guarded-part.ts";
+import type { GuardrailReply } from "../../mcp/guardrail/verdict.ts";
+import { EventBlocks, renderEvent, type EventBlock } from "../../mcp/lists/event-blocks.ts";
+import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
+import { withValue } from "../../mcp/guardrail/members-of.ts";
+import { resultDenial } from "../../mcp/guardrail/result-denial.ts";
+import { JSON_ANSWER } from "../../mcp/refuse.ts";
+import { guard } from "../../shared/faults/guard.ts";
+import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
+import type { StreamReceiver } from "../announced-address.ts";
+import { hasCoding } from "../forwarding/response-headers.ts";
+import { withoutBodyHeaders, type ListReceiver } from "../lists/list-receiver.ts";
+import type { RequestContext } from "../request-context.ts";
+import { askGuardrail, reportVerdict, type GuardrailDeps } from "./ask.ts";
+
+const MAX_BYTES = 1024 * 1024;
+/** Limit for responses to other requests: a result in them that belongs elsewhere is checked, their own is not. */
+const MAX_EXEMPT_BYTES = 8 * 1024 * 1024;
+
+/** Requests whose own response is checked. */
+const METHODS: ReadonlySet<string | undefined> = new Set(["tools/call", "tasks/get", "tasks/result"]);
+
+/** @param owner ends the exchange */
+export function resultReaderFor(
+  deps: GuardrailDeps,
+  context: RequestContext,
+  next: StreamReceiver,
+  owner: ListReceiver,
+): StreamReceiver {
+  const { guardrail } = context.prepared;
+  return guardrail?.checksResults === true ? new ResultReader(deps, context, guardrail, next, owner) : next;
+}
+
+type Passed = Buffer | "dropped";
+
+class ResultReader implements StreamReceiver {
+  readonly #deps: GuardrailDeps;
+  readonly #context: RequestContext;
+  readonly #guardrail: Guardrail;
+  readonly #next: StreamReceiver;
+  readonly #owner: ListReceiver;
+  /** ID of a request of another kind. */
+  readonly #exemptId: string | undefined;
+  #mode: "plain" | "body" | "events" | "over" = "plain";
+  #headers: UpstreamHeaders = [];
+  #status = 200;
+  readonly #body = new GrowingBytes();
+  readonly #maxBytes: number;
+  readonly #events: EventBlocks;
+  /** Events read while a verdict is pending, last first. */
+  #blocks: EventBlock[] = [];
+  #isAsking = false;
+  readonly #later = new GrowingBytes();
+  #end: (() => void) | undefined;
+  readonly #leaving = new AbortController();
+
+  constructor(
+    deps: GuardrailDeps,
+    context: RequestContext,
+    guardrail: Guardrail,
+    next: StreamReceiver,
+    owner: ListReceiver,
+  ) {
+    this.#deps = deps;
+    this.#context = context;
+    this.#guardrail = guardrail;
+    this.#next = next;
+    this.#owner = owner;
+    const { message } = context;
+    context.exchange.onClose(() => this.#leaving.abort());
+    this.#exemptId = METHODS.has(message?.facts.method) ? undefined : message?.id;
+    this.#maxBytes = this.#exemptId === undefined ? MAX_BYTES : MAX_EXEMPT_BYTES;
+    this.#events = new EventBlocks(this.#maxBytes);
+  }
+
+  onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
+    // As clients decide it, which search these words anywhere in the type.
+    const type = upstreamHeader(headers, "content-type").join(", ");
+    const isEvents = /event-stream/i.test(type);
+    const isRead = !isWhole && status < 300 && (isEvents || /json/i.test(type));
+    if (isRead && (hasCoding(headers) || (isEvents && /json/i.test(type))))
+      return this.refuseAnswer("an answer that the guardrail cannot check");
+    this.#mode = isRead ? (isEvents ? "events" : "body") : "plain";
+    this.#status = status;
+    this.#headers = headers;
+    if (this.#mode !== "body") this.#next.onHead(status, isEvents ? withoutBodyHeaders(headers) : headers, isWhole);
+  }
+
+  onData(chunk: Buffer): boolean | void {
+    if (this.#mode === "plain") return this.#next.onData(chunk);
+    if (this.#mode === "over") return;
+    if (this.#mode === "body") {
+      this.#body.push(chunk);
+      if (this.#body.length > this.#maxBytes) this.#tooLarge();
+      return;
+    }
+    if (!this.#isAsking) return this.#readEvents(chunk);
+    this.#later.push(chunk);
+    if (this.#later.length > this.#maxBytes) this.refuseAnswer(TOO_LARGE);
+  }
+
+  onEnd(trailers?: UpstreamHeaders): void {
+    if (this.#mode === "body") this.#endBody(this.#body.take());
+    else this.#endWith(() => this.#next.onEnd(trailers));
+  }
+
+  onFailure(failure: UpstreamFailure, detail: string): void {
+    this.#endWith(() => this.#next.onFailure(failure, detail));
+  }
+
+  refuseAnswer(why: string): void {
+    this.#mode = "over";
+    this.#next.refuseAnswer(why);
+  }
+
+  #endBody(bytes: Buffer): void {
+    if (bytes.length === 0) return this.#passBody(bytes, this.#headers);
+    this.#check(bytes, (passed) => {
+      if (passed === bytes) return this.#passBody(bytes, this.#headers);
+      const body = passed === "dropped" ? Buffer.alloc(0) : passed;
+      this.#passBody(body, [...withoutBodyHeaders(this.#headers), "content-length", String(body.length)]);
+    });
+  }
+
+  #passBody(bytes: Buffer, headers: UpstreamHeaders): void {
+    this.#mode = "over";
+    this.#next.onHead(this.#status, headers);
+    if (bytes.length > 0) this.#next.onData(bytes);
+    this.#next.onEnd();
+  }
+
+  #readEvents(chunk: Buffer): void {
+    const blocks = this.#events.push(chunk);
+    if (blocks === undefined) return this.#tooLarge();
+    this.#blocks = blocks.toReversed();
+    this.#readBlocks();
+  }
+
+  #readBlocks(): void {
+    while (!this.#isAsking) {
+      const block = this.#blocks.pop();
+      if (block === undefined) return;
+      // The address of an old transport is not a message.
+      if (block.kind === "filler" || block.data.length === 0 || block.type === "endpoint") this.#next.onData(block.raw);
+      else
+        this.#check(block.data, (passed) => {
+          if (passed === block.data) this.#next.onData(block.raw);
+          else if (passed !== "dropped") this.#next.onData(renderEvent(block.others, passed.toString("utf8")));
+        });
+    }
+  }
+
+  /** @param pass called once: now, or when there is a verdict */
+  #check(bytes: Buffer, pass: (passed: Passed) => void): void {
+    const found = findGuardedPart(bytes, this.#exemptId);
+    if (found === "none") return pass(bytes);
+    if (found === "unreadable") return pass(this.#unasked(bytes, "the result cannot be read"));
+    this.#isAsking = true;
+    const text = bytes.toString("utf8", found.span.start, found.span.end);
+    const asked = { part: found.part, text, maxBytes: MAX_BYTES, signal: this.#leaving.signal };
+    const settle = guard(this.#owner, (verdict: GuardrailReply) => {
+      this.#isAsking = false;
+      if (this.#mode === "over") return;
+      pass(this.#apply(bytes, found, verdict));
+      this.#resume();
+    });
+    void askGuardrail(this.#deps, this.#context, this.#guardrail, asked).then(settle);
+  }
+
+  #apply(bytes: Buffer, found: FoundPart, verdict: GuardrailReply): Passed {
+    this.#note(verdict);
+    if (this.#guardrail.isShadow || verdict.kind === "pass") return bytes;
+    if (verdict.kind === "mutate") return withValue(bytes, found.span, verdict.value);
+    const id = found.id ?? (this.#mode === "body" ? this.#context.message?.id : undefined);
+    return id === undefined ? "dropped" : this.#denial(id, verdict);
+  }
+
+  /** For a response that the guardrail was not asked about. */
+  #unasked(bytes: Buffer, reason: string): Passed {
+    const verdict: GuardrailReply = { kind: "error", reason };
+    reportVerdict(this.#deps, this.#context, "result", verdict, 0);
+    this.#note(verdict);
+    if (this.#guardrail.isShadow) return bytes;
+    const { message } = this.#context;
+    return message?.kind === "request" ? this.#denial(message.id, verdict) : "dropped";
+  }
+
+  #denial(id: string | undefined, verdict: Extract<GuardrailReply, { readonly kind: "deny" | "error" }>): Buffer {
+    return Buffer.from(resultDenial(id, denialOf(verdict), this.#context.exchange.id));
+  }
+
+  #note(verdict: GuardrailReply): void {
+    const { outcome } = this.#context;
+    if (!outcome || (verdict.kind === "pass" && outcome.guardrail)) return;
+    const reason = verdict.kind === "pass" ? "" : verdict.reason;
+    outcome.guardrail = { verdict: verdict.kind, reason, isShadow: this.#guardrail.isShadow };
+  }
+
+  /** Ends the response, with an error for the request; in shadow the rest passes unread. */
+  #tooLarge(): void {
+    const isBody = this.#mode === "body";
+    const passed = this.#unasked(NOTHING, `the result has more than ${this.#maxBytes} bytes`);
+    if (this.#guardrail.isShadow) {
+      this.#mode = "plain";
+      if (isBody) this.#next.onHead(this.#status, this.#headers);
+      this.#next.onData(isBody ? this.#body.take() : this.#events.takeRest());
+      return;
+    }
+    if (passed === "dropped") return this.refuseAnswer(TOO_LARGE);
+    this.#mode = "over";
+    this.#owner.leaveAnswer();
+    if (isBody) this.#next.onHead(200, [...JSON_ANSWER, "content-length", String(passed.length)]);
+    this.#next.onData(isBody ? passed : renderEvent([], passed.toString("utf8")));
+    this.#next.onEnd();
+  }
+
+  #endWith(end: () => void): void {
+    if (this.#mode === "over") return;
+    if (this.#isAsking) this.#end = end;
+    else end();
+  }
+
+  #resume(): void {
+    this.#readBlocks();
+    if (!this.#isAsking && this.#later.length > 0) this.#readEvents(this.#later.take());
+    if (!this.#isAsking && this.#end) this.#endWith(this.#end);
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+const TOO_LARGE = "an answer that is too large for the guardrail";
