@@ -11,6 +11,7 @@ import {
 } from "../simulation/explain/explain-request.ts";
 import { memberQuestion } from "../simulation/explain/federated.ts";
 import { type Question, questionText, readQuestion } from "../simulation/explain/question.ts";
+import { withFileClasses } from "./lock/file-classes.ts";
 import type { CertificateFacts, Decision, Facts } from "../policy/facts.ts";
 
 /** Options of the command line. */
@@ -37,8 +38,9 @@ export function explainRequest(
   options: ExplainOptions,
   certificate?: CertificateFacts,
 ): ExplainAnswer {
-  const { config, problems } = loadSlices(sources);
-  if (!config) return { answer: "problem", text: problemsText(problems) };
+  const loaded = loadSlices(sources);
+  if (!loaded.config) return { answer: "problem", text: problemsText(loaded.problems) };
+  const { config, unknown } = withFileClasses(loaded.config);
   const found = config.routes.find(({ key, name }) => key === options.route || name === options.route);
   if (!found) {
     const known = config.routes.map(({ key }) => `"${key}"`).join(", ");
@@ -53,7 +55,10 @@ export function explainRequest(
       ? explainRoute(config, target, second.question, target.key, certificate)
       : undefined;
   if (typeof member === "string") return refuse(member);
-  const note = typeof second === "string" ? [second] : [];
+  const note = [
+    ...(typeof second === "string" ? [second] : []),
+    ...[found.key, target?.key].flatMap((key) => unknown.get(key ?? "") ?? []),
+  ];
   if (options.json === true) {
     const whole = { ...own.printed, notes: [...own.printed.notes, ...note], ...(member && { member: member.printed }) };
     return {
@@ -64,7 +69,8 @@ export function explainRequest(
   }
   const text = [
     own.text,
-    ...(member ? [`and the member's own policy:\n\n${member.text}`] : note.map((each) => `note: ${each}`)),
+    ...(member ? [`and the member's own policy:\n\n${member.text}`] : []),
+    ...note.map((each) => `note: ${each}`),
   ];
   return { answer: stricter(own.verdict, member?.verdict), text: text.join("\n\n"), call: member ?? own };
 }

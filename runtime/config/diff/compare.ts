@@ -7,6 +7,8 @@ import { type Item, messagesOf, requestsOf } from "./items.ts";
 import { type ComparedRoute, decisionOf, isListed, type ComparedPlace, type Tables } from "./places.ts";
 import { personOf, type Subject, subjectsOf } from "./subjects.ts";
 import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
+import { TOOL_CLASS } from "../../policy/mcp/tool-classes.ts";
+import { writtenClasses } from "../../features/mcp/tool-lock.ts";
 import { isAlike } from "../../policy/mcp/approval.ts";
 import { freedom } from "../../policy/shadow.ts";
 import { leavesOf } from "../../policy/recorded/operands.ts";
@@ -76,7 +78,11 @@ export function comparePlace(
   const leaves = policies.flatMap(leavesOf);
   const isServer = place.old?.isServer === true || place.new?.isServer === true;
   const path = place.path ?? "/";
-  const items = isServer ? messagesOf(leaves, path) : requestsOf(leaves, path, place.receives);
+  const isByClass = leaves.some(({ criterion }) => criterion.name === TOOL_CLASS);
+  const classes = isByClass
+    ? [place.old, place.new].map((route) => writtenClasses(route?.doc.mcp?.server?.tool_lock))
+    : [];
+  const items = isServer ? messagesOf(leaves, path, classes) : requestsOf(leaves, path, place.receives);
   const conditions = conditionsOf(leaves);
   const itemCases: ItemCases[] = [];
   for (const item of items) {

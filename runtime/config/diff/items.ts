@@ -2,6 +2,7 @@
 import type { Facts, McpFacts } from "../../policy/facts.ts";
 import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
 import type { StringMatch } from "../../policy/match.ts";
+import type { ToolClasses } from "../../policy/mcp/tool-classes.ts";
 import type { ListedItem } from "../../policy/reach.ts";
 import type { Leaf } from "../../policy/tree.ts";
 import { upperAscii } from "../../shared/ascii.ts";
@@ -40,17 +41,20 @@ function pathFilling(matches: (path: string) => boolean): Filling {
   };
 }
 
-/** @param path of the server's endpoint */
-export function messagesOf(leaves: readonly Leaf[], path: string): readonly Item[] {
+/** @param path of the server's endpoint @param classes of its tools on each side */
+export function messagesOf(
+  leaves: readonly Leaf[],
+  path: string,
+  classes: readonly ToolClasses[] = [],
+): readonly Item[] {
   const http = { method: "POST", path };
   const of = (name: string): readonly StringMatch[] =>
     leaves.flatMap((leaf) => (leaf.criterion.name === name ? [leaf.data as StringMatch] : []));
-  const tools = [
-    ...of("mcp_tool"),
-    ...leaves.flatMap((leaf) =>
-      leaf.criterion.name === "mcp_tool_argument" ? [(leaf.data as ArgumentMatch).tool] : [],
-    ),
-  ];
+  const ofArguments = leaves.flatMap((leaf) =>
+    leaf.criterion.name === "mcp_tool_argument" ? [(leaf.data as ArgumentMatch).tool] : [],
+  );
+  const tools = named([...of("mcp_tool"), ...ofArguments], FRESH);
+  const known = new Set(tools.map(({ text }) => text));
   const messages = named(of("mcp_method"), FRESH);
   const general = "initialize";
   const item = (kind: Item["kind"], mcp: McpFacts, sample: Sample, listed?: ListedItem): Item => ({
@@ -64,9 +68,13 @@ export function messagesOf(leaves: readonly Leaf[], path: string): readonly Item
   const methods = messages.filter(({ text }) => !ABOUT_ITEMS.has(text) && text !== general);
   return [
     item("message", { method: general }, { text: general, isRest: false }),
-    ...named(tools, FRESH).map((each) =>
+    ...tools.map((each) =>
       item("tool", { method: "tools/call", tool: each.text }, each, { kind: "tool", name: each.text }),
     ),
+    ...classified(classes, known).map(({ tool, name }) => ({
+      ...item("tool", { method: "tools/call", tool }, { text: tool, isRest: false }, { kind: "tool", name: tool }),
+      name,
+    })),
     ...named(of("mcp_prompt"), FRESH).map((each) =>
       item("prompt", { method: "prompts/get", prompt: each.text }, each, { kind: "prompt", name: each.text }),
     ),
@@ -75,6 +83,21 @@ export function messagesOf(leaves: readonly Leaf[], path: string): readonly Item
     ),
     ...methods.map((each) => item("method", { method: each.text }, each)),
   ];
+}
+
+/** One tool for all with the same classes on both sides. */
+function classified(
+  classes: readonly ToolClasses[],
+  known: ReadonlySet<string>,
+): readonly { readonly tool: string; readonly name: string }[] {
+  const tools = [...new Set(classes.flatMap((each) => [...each.keys()]))].filter((tool) => !known.has(tool)).toSorted();
+  const groups = Map.groupBy(tools, (tool) =>
+    JSON.stringify(classes.map((each) => each.get(tool)?.toSorted() ?? null)),
+  );
+  return [...groups.values()].map(([tool = "", ...others]) => ({
+    tool,
+    name: others.length === 0 ? tool : `${tool} and ${others.length} more of its classes`,
+  }));
 }
 
 /** Methods whose every message concerns an item of its own. */

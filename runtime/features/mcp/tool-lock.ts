@@ -113,7 +113,7 @@ export function toolLockRules(lock: ToolLockDoc, report: Report): void {
 export function compileToolLock(
   lock: ToolLockDoc | undefined,
   address: string,
-  files: SecretSource,
+  files: Pick<SecretSource, "resolve">,
 ): ToolLock | undefined {
   if (lock === undefined) return undefined;
   const { on_drift: onDrift, on_unlisted: onUnlisted } = withDefaults(toolLockShape, lock);

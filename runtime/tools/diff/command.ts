@@ -10,6 +10,7 @@ import { type CheckedConfig, loadSlices, type SliceSource } from "../../config/l
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { readSource } from "../../settings/source.ts";
+import { type ConfigWithClasses, withFileClasses } from "../lock/file-classes.ts";
 import { readRecordedUsers, readUsers } from "./people.ts";
 
 export interface DiffOptions {
@@ -35,7 +36,8 @@ const CASES = 2_000;
 /** @param old and `next`: a main configuration file, a directory, or one slice */
 export async function diffConfigurations(old: string, next: string, options: DiffOptions): Promise<DiffAnswer> {
   try {
-    const [before, after] = [await readConfig(old), await readConfig(next)];
+    const [was, is] = [await readConfig(old), await readConfig(next)];
+    const [before, after] = [was.config, is.config];
     const listed = options.users === undefined ? [] : await readUsers(options.users);
     const recorded = options.records === undefined ? undefined : await readRecordedUsers(options.records);
     const known = new Set(listed.map(({ id }) => id));
@@ -49,6 +51,7 @@ export async function diffConfigurations(old: string, next: string, options: Dif
     const gaps = [
       ...found.gaps,
       ...settingGaps(before, after),
+      ...new Set([...was.unknown.values(), ...is.unknown.values()]),
       ...(recorded && recorded.unread > 0 ? [`lines of the records that cannot be read: ${recorded.unread}`] : []),
       ...(recorded && recorded.leftOut > 0
         ? [`recorded users beyond the first 10,000: ${recorded.leftOut} or more`]
@@ -69,11 +72,11 @@ function isMcpOn({ settings }: CheckedConfig): boolean {
   return settings.runtime_flags?.mcp === true;
 }
 
-async function readConfig(path: string): Promise<CheckedConfig> {
+async function readConfig(path: string): Promise<ConfigWithClasses> {
   const { config, problems } = loadSlices((await readSources([path])).map(asSlice));
   if (!config)
     throw new GatewayError("config.invalid", problemsText(problems.filter(({ severity }) => severity === "error")));
-  return config;
+  return withFileClasses(config);
 }
 
 /** A published slice in a single file, which is not a main configuration file. */

@@ -9,6 +9,7 @@ import { decodeRecordKey, recordKey } from "../../features/records/compile.ts";
 import { secretUses } from "../../settings/secret-forms.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
+import { withFileClasses } from "../lock/file-classes.ts";
 import { progressOn } from "./progress.ts";
 import { replay, REPLAY_EXIT } from "./replay.ts";
 import { formatReplay, replayJson } from "./text.ts";
@@ -33,11 +34,16 @@ export async function replayCommand(
   options: ReplayOptions,
   { env, progress }: ReplayDeps,
 ): Promise<{ readonly text: string; readonly exitCode: number }> {
-  const { config, problems } = loadSlices(await readSources([options.config]));
-  if (!config) throw new GatewayError("config.invalid", problemsText(problems));
+  const loaded = loadSlices(await readSources([options.config]));
+  if (!loaded.config) throw new GatewayError("config.invalid", problemsText(loaded.problems));
+  const { config, unknown } = withFileClasses(loaded.config);
   const { key, note } = await findKey(options, config, env);
   const report = await replay({ files: options.records, config, key, progress });
-  const about = { config: options.config, digest: config.digest, notes: note === undefined ? [] : [note] };
+  const about = {
+    config: options.config,
+    digest: config.digest,
+    notes: [...(note === undefined ? [] : [note]), ...unknown.values()],
+  };
   const text = options.json === true ? replayJson(report, about) : formatReplay(report, about);
   return { text, exitCode: REPLAY_EXIT[report.result] };
 }

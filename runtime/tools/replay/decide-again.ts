@@ -112,7 +112,9 @@ export function afterHistory(
   return { ...decided(route, outcome, outcomeOf(decision), reasons), candidates: tried };
 }
 
-const HISTORY_UNTOLD = "the records do not have outcomes or arguments that a history rule needs";
+/** A task's result is recorded under the ID of the request that got it, so its call has no outcome. */
+const HISTORY_UNTOLD =
+  "the records do not have outcomes (those of calls that became tasks never are) or arguments that a history rule needs";
 
 function decided(route: string, before: Outcome, outcome: Outcome, reasons: readonly string[]): Again {
   return { change: changeOf(before, outcome), outcome, route, reasons, candidates: [] };

@@ -3,6 +3,7 @@ import { loadSlices, type SliceSource } from "../../config/load.ts";
 import type { CertificateFacts } from "../../policy/facts.ts";
 import { HISTORY_REASONS } from "../../policy/words/history-reasons.ts";
 import { type ExplainAnswer, explainRequest, type ExplainOptions } from "../explain.ts";
+import { withFileClasses } from "../lock/file-classes.ts";
 import { findKey, type ReplayDeps } from "./command.ts";
 import { newConfiguration, replay } from "./replay.ts";
 
@@ -21,9 +22,10 @@ export async function explainWithHistory(
   certificate?: CertificateFacts,
 ): Promise<ExplainAnswer> {
   const answer = explainRequest(sources, options, certificate);
-  const { config } = loadSlices(sources);
+  const loaded = loadSlices(sources).config;
   const { call } = answer;
-  if (!config || call === undefined || answer.answer === "problem" || answer.answer === "denied") return answer;
+  if (!loaded || call === undefined || answer.answer === "problem" || answer.answer === "denied") return answer;
+  const { config } = withFileClasses(loaded);
   const { key } = await findKey(options, config, env);
   const into = newConfiguration(config, key);
   // Values of the call, so that equal ones in the records are recognized.

@@ -11,6 +11,8 @@ import { formatOutcome } from "../../../../runtime/audit/outcome-record.ts";
 import { evaluate, compilePolicy } from "../../../../runtime/policy/evaluate.ts";
 import type { Facts } from "../../../../runtime/policy/facts.ts";
 import { readArguments } from "../../../../runtime/policy/mcp/argument-values.ts";
+import { toolDigest } from "../../../../runtime/features/mcp/tool-lock-file.ts";
+import { parseExactJson } from "../../../../runtime/shared/json/exact-json.ts";
 import { diffConfigurations } from "../../../../runtime/tools/diff/command.ts";
 import { explainWithHistory } from "../../../../runtime/tools/replay/explain-history.ts";
 import { replayCommand } from "../../../../runtime/tools/replay/command.ts";
@@ -225,4 +227,43 @@ test("diff says what a new, changed or removed rule means", async () => {
       '  default/tools: history rule "reviewed" is removed: only after a successful call with the same value of /document within 1h by the same user, when the tool is "review", when the tool is "publish"',
     ].join("\n"),
   );
+});
+
+test("classes in a lock file decide in all three, and a file that cannot be read is reported", async () => {
+  const lock = join(folder, "tools.lock.json");
+  const rule =
+    "{ name: no-leaks, calls: { or: [{ mcp_tool_class: external }] }, not_after: { calls: { or: [{ mcp_tool_class: untrusted }] }, within: 1h } }";
+  const rules = [`${rule}]\n        tool_lock: { file: ${lock} }\n        labels: [a`];
+  const classify = async (post: string): Promise<void> => {
+    const classes = { browse: "untrusted", post };
+    const tools = Object.entries(classes).map(([name, each]) => {
+      const definition = { name, inputSchema: { type: "object" } };
+      const digest = toolDigest(parseExactJson(JSON.stringify(definition)) ?? null);
+      return { digest, definition, classes: [each] };
+    });
+    await writeFile(lock, JSON.stringify({ version: 1, servers: { "https://mcp.example": { tools } } }));
+  };
+  const calls = [
+    { minute: 1, tool: "browse" },
+    { minute: 2, tool: "post" },
+  ];
+  await classify("external");
+  const { run, explain } = await filesOf(rules, calls);
+  expect(await run()).toMatchObject({ counts: { same: 1, loses: 1 }, notes: [] });
+  expect((await explain("post", {})).text).toContain('history rule "no-leaks"');
+  await classify("read");
+  expect(await run()).toMatchObject({ counts: { same: 2, loses: 0 } });
+  expect((await explain("post", {})).answer).toBe("allowed");
+
+  const [old, next] = [join(folder, "old.yaml"), join(folder, "new.yaml")];
+  const denied = [...ALLOW, { deny: { or: [{ mcp_tool_class: "untrusted" }] } }];
+  await writeFile(old, yamlOf(rules));
+  await writeFile(next, yamlOf(rules).replace(JSON.stringify(ALLOW), JSON.stringify(denied)));
+  const diff = async (): Promise<string> => (await diffConfigurations(old, next, {})).text;
+  expect(await diff()).toContain("loses the tool browse and every other tool\n");
+  await rm(lock);
+  const why = /the tool classes of default\/tools are unknown: .*ENOENT/;
+  expect(await diff()).toMatch(why);
+  expect((await explain("post", {})).text).toMatch(why);
+  expect(JSON.stringify((await run())["notes"])).toMatch(why);
 });
