@@ -251,9 +251,28 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "policy", "settings", "features", "config", "tools/import-formats"],
     why: "another product's text in",
   },
-  "tools/explain": { may: ["policy", "config", "simulation"], why: "a command over configuration and policy" },
+  "tools/file-classes": {
+    may: ["shared", "settings", "features", "config"],
+    why: "a configuration with the tool classes of its lock files, for commands",
+  },
+  "tools/explain": {
+    may: ["policy", "config", "simulation", "tools/file-classes"],
+    why: "a command over configuration and policy",
+  },
   "tools/replay": {
-    may: ["shared", "policy", "audit", "settings", "features", "config", "limits", "mcp", "bundle", "tools/explain"],
+    may: [
+      "shared",
+      "policy",
+      "audit",
+      "settings",
+      "features",
+      "config",
+      "limits",
+      "mcp",
+      "bundle",
+      "tools/explain",
+      "tools/file-classes",
+    ],
     why: "records in, verdicts out: configuration, policy, history rules and federated names",
   },
   "tools/audit": {
@@ -261,7 +280,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "records in, what is wrong with them out",
   },
   "tools/diff": {
-    may: ["shared", "policy", "audit", "settings", "config", "bundle", "tools/replay"],
+    may: ["shared", "policy", "audit", "settings", "config", "bundle", "tools/replay", "tools/file-classes"],
     why: "two configurations, and users out of records",
   },
   "tools/keys": {

@@ -11,7 +11,7 @@ import {
 } from "../simulation/explain/explain-request.ts";
 import { memberQuestion } from "../simulation/explain/federated.ts";
 import { type Question, questionText, readQuestion } from "../simulation/explain/question.ts";
-import { withFileClasses } from "./lock/file-classes.ts";
+import { withFileClasses } from "./file-classes.ts";
 import type { CertificateFacts, Decision, Facts } from "../policy/facts.ts";
 
 /** Options of the command line. */

@@ -10,7 +10,7 @@ import { type CheckedConfig, loadSlices, type SliceSource } from "../../config/l
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { readSource } from "../../settings/source.ts";
-import { type ConfigWithClasses, withFileClasses } from "../lock/file-classes.ts";
+import { type ConfigWithClasses, withFileClasses } from "../file-classes.ts";
 import { readRecordedUsers, readUsers } from "./people.ts";
 
 export interface DiffOptions {

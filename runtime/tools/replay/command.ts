@@ -9,7 +9,7 @@ import { decodeRecordKey, recordKey } from "../../features/records/compile.ts";
 import { secretUses } from "../../settings/secret-forms.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import { withFileClasses } from "../lock/file-classes.ts";
+import { withFileClasses } from "../file-classes.ts";
 import { progressOn } from "./progress.ts";
 import { replay, REPLAY_EXIT } from "./replay.ts";
 import { formatReplay, replayJson } from "./text.ts";

@@ -3,7 +3,7 @@ import { loadSlices, type SliceSource } from "../../config/load.ts";
 import type { CertificateFacts } from "../../policy/facts.ts";
 import { HISTORY_REASONS } from "../../policy/words/history-reasons.ts";
 import { type ExplainAnswer, explainRequest, type ExplainOptions } from "../explain.ts";
-import { withFileClasses } from "../lock/file-classes.ts";
+import { withFileClasses } from "../file-classes.ts";
 import { findKey, type ReplayDeps } from "./command.ts";
 import { newConfiguration, replay } from "./replay.ts";
 

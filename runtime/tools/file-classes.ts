@@ -5,13 +5,13 @@
  */
 import { readFileSync, statSync } from "node:fs";
 
-import type { CheckedConfig, CheckedRoute } from "../../config/load.ts";
-import { compileToolLock } from "../../features/mcp/tool-lock.ts";
-import { baseOf, compileMatch } from "../../features/routing/compile.ts";
-import { parseFrom } from "../../features/routing/from.ts";
-import { accepted } from "../../settings/values.ts";
-import { errorText, GatewayError } from "../../shared/errors.ts";
-import { trimSlash } from "../../shared/http/trim-slash.ts";
+import type { CheckedConfig, CheckedRoute } from "../config/load.ts";
+import { compileToolLock } from "../features/mcp/tool-lock.ts";
+import { baseOf, compileMatch } from "../features/routing/compile.ts";
+import { parseFrom } from "../features/routing/from.ts";
+import { accepted } from "../settings/values.ts";
+import { errorText, GatewayError } from "../shared/errors.ts";
+import { trimSlash } from "../shared/http/trim-slash.ts";
 
 export interface ConfigWithClasses {
   readonly config: CheckedConfig;
