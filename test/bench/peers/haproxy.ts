@@ -66,7 +66,8 @@ backend up
 `,
   );
   const out = join(directory, `${name}.log`);
-  const child = await start("target", "/bin/sh", "-c", `echo ${port}; exec ${HAPROXY} -db -q -f ${config} > ${out}`);
+  // Not `-q`: with it, standard output is closed, and no record is written.
+  const child = await start("target", "/bin/sh", "-c", `echo ${port}; exec ${HAPROXY} -db -f ${config} > ${out} 2> ${out}.errors`);
   await untilListening(name, port);
   return child;
 }
