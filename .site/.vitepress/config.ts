@@ -18,7 +18,7 @@ rmSync(PAGES, { recursive: true, force: true });
 for (const source of ["README.md", "CHANGELOG.md", "cdktf", "examples", "runtime"])
   cpSync(join(ROOT, source), join(PAGES, source), {
     recursive: true,
-    filter: (path) => !/node_modules|cdktf\.out/.test(path) && (statSync(path).isDirectory() || /\.(?:md|webp)$/.test(path)),
+    filter: (path) => !/node_modules|cdktf\.out/.test(path) && (statSync(path).isDirectory() || /\.(?:md|webp|svg)$/.test(path)),
   });
 
 const titleOf = (page: string): string =>
@@ -48,7 +48,7 @@ const reference = [
   { text: "Constructs", link: "/cdktf/" },
 ];
 const project = [
-  ...["SECURITY", "UPGRADING", "TESTED", "DESIGN", "DECISIONS", "store/SCHEMA"].map((page) => ({
+  ...["SECURITY", "UPGRADING", "TESTED", "COMPARISON", "DESIGN", "DECISIONS", "store/SCHEMA"].map((page) => ({
     text: titleOf(`runtime/${page}.md`),
     link: `/runtime/${page}`,
   })),

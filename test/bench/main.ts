@@ -11,11 +11,15 @@
  *                  --only compare,latency,curves,routes,memory,start
  *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 3 of each of 24 starts, seconds 0.4); exit
  *                  code 1 where the median is above 1.05 times as much
+ *   --gateways     this gateway next to others, from package registries: figures into a JSON file (rounds 5, seconds 1; some 15
+ *                  minutes; --quick for a look of three), --only ROWS, --works get,mcp,tool,list,sse,routes,http2; with --page
+ *                  nothing is measured: the page runtime/COMPARISON.md is written from the JSON file
  *   --install   the other proxies, from Debian's packages; measures nothing
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
+import { compareGateways, FIGURES, writePage } from "./gateways/main.ts";
 import { runGuard } from "./guard/main.ts";
 import { benchAll } from "./parts/all.ts";
 import { installPeers } from "./peers/install.ts";
@@ -33,8 +37,11 @@ const { values } = parseArgs({
     install: { type: "boolean", default: false },
     report: { type: "string" },
     guard: { type: "string" },
+    gateways: { type: "boolean", default: false },
+    works: { type: "string" },
+    page: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
-    only: { type: "string", default: REPORT_PARTS.join(",") },
+    only: { type: "string" },
     "no-terraform": { type: "boolean", default: false },
     "no-http": { type: "boolean", default: false },
     "no-transports": { type: "boolean", default: false },
@@ -56,7 +63,18 @@ if (values.report !== undefined) {
     durationMs: Number(seconds ?? (isQuick ? 0.25 : 1)) * 1000,
     connections,
     isQuick,
-    only: values.only.split(","),
+    only: values.only?.split(",") ?? REPORT_PARTS,
+  });
+} else if (values.gateways && values.page) {
+  await writePage(values.json ?? FIGURES);
+} else if (values.gateways) {
+  await compareGateways({
+    only: values.only?.split(","),
+    works: values.works?.split(","),
+    rounds: Number(rounds ?? (isQuick ? 2 : 5)),
+    durationMs: Number(seconds ?? (isQuick ? 0.3 : 1)) * 1000,
+    isQuick,
+    json: values.json ?? FIGURES,
   });
 } else if (values.guard !== undefined) {
   const durationMs = Number(seconds ?? 0.4) * 1000;

@@ -12,9 +12,15 @@ export function answerLength(text: string): number | undefined {
 
 /** Of one connection. Large answers are counted, not kept. */
 export class AnswerReader {
+  readonly #bodyBytes: number | undefined;
   #missing = 0;
   #isOk = false;
   #pending = "";
+
+  /** @param bodyBytes what an answer that says its length must have; default: any */
+  constructor(bodyBytes?: number) {
+    this.#bodyBytes = bodyBytes;
+  }
 
   /** @returns whether the answer that ends with this chunk is 2xx; undefined while it has not ended */
   push(chunk: Buffer): boolean | undefined {
@@ -29,8 +35,13 @@ export class AnswerReader {
       return undefined;
     }
     this.#pending = "";
-    this.#isOk = text.startsWith("HTTP/1.1 2");
+    this.#isOk = text.startsWith("HTTP/1.1 2") && this.#hasItsLength(text, length);
     this.#missing = length - text.length;
     return this.#missing > 0 ? undefined : this.#isOk;
+  }
+  #hasItsLength(text: string, length: number): boolean {
+    if (this.#bodyBytes === undefined) return true;
+    const head = text.indexOf("\r\n\r\n") + 4;
+    return length - head === this.#bodyBytes || !/\r\ncontent-length:/i.test(text.slice(0, head));
   }
 }

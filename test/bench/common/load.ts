@@ -12,6 +12,8 @@ export interface LoadOptions {
   readonly durationMs: number;
   /** Between an answer and the next request of a connection; default 0. */
   readonly pauseMs?: number;
+  /** Of each answer that says its length; others count as errors. Default: any. */
+  readonly bodyBytes?: number;
   /** Default: TCP to `port`. A TLS socket may be given instead. */
   readonly connect?: () => Socket;
 }
@@ -62,7 +64,7 @@ function drive(
 ): Promise<void> {
   return new Promise((resolve) => {
     const socket = options.connect?.() ?? connect({ port: options.port, host: "127.0.0.1", noDelay: true });
-    const answers = new AnswerReader();
+    const answers = new AnswerReader(options.bodyBytes);
     let sentAt = 0;
     const send = () => {
       sentAt = performance.now();

@@ -2,8 +2,12 @@
 import { createServer, type AddressInfo, type Socket } from "node:net";
 
 /** @param answer gets the head of each request without its empty line, and the bytes of its body as Latin-1 */
-export function serveRaw(answer: (socket: Socket, head: string, body: string) => void): void {
+export function serveRaw(
+  answer: (socket: Socket, head: string, body: string) => void,
+  onConnection: () => void = () => {},
+): void {
   const server = createServer({ noDelay: true }, (socket) => {
+    onConnection();
     let pending = "";
     socket.on("data", (chunk) => {
       pending += chunk.toString("latin1");

@@ -38,7 +38,13 @@ export function messageRequest(port: number, bearer: string): Buffer {
     method: "tools/call",
     params: { name: "create_issue", arguments: { repo: "gateway", items, text: "x".repeat(790) } },
   });
+  return postRequest(port, "/mcp", `authorization: ${bearer}`, body);
+}
+
+/** An MCP message. @param credential one or more lines of headers */
+export function postRequest(port: number, path: string, credential: string, body: string): Buffer {
+  const headers = head(`POST ${path}`, `localhost:${port}`, `${MCP_ACCEPT}\r\n${credential}`);
   return Buffer.from(
-    `${head("POST /mcp", `localhost:${port}`, `${MCP_ACCEPT}\r\nauthorization: ${bearer}`)}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `${headers}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }

@@ -3,7 +3,6 @@
  * what reloads do to the slowest requests. One route open to everybody among many, before one upstream.
  */
 import { randomBytes } from "node:crypto";
-import { connect as connectHttp2, type ClientHttp2Session } from "node:http2";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,9 +14,10 @@ import { makeTestCertificate, openCertificateFolder } from "../../support/certif
 import { freePort } from "../../support/ports.ts";
 import { startChild, type Child } from "../common/child.ts";
 import { cpuNanoseconds } from "../common/cpu.ts";
+import { loadHttp2 } from "../common/load-http2.ts";
 import { load, type LoadResult } from "../common/load.ts";
 import { startNginx } from "../peers/nginx.ts";
-import { median, percentiles } from "../common/table.ts";
+import { median } from "../common/table.ts";
 
 export interface TransportFigures {
   /** CPU µs per request of the gateway's process, by protocol. */
@@ -151,7 +151,7 @@ async function measureProtocols(
     {
       name: "HTTP/2 over TLS 1.3",
       target: secure,
-      run: (ms) => loadHttp2(secure.port, connections, ms),
+      run: (ms) => loadHttp2({ port: secure.port, path: "/items", requests: connections, durationMs: ms }),
     },
   ];
   const rows = cases.map(() => ({ cpu: [] as number[], rate: [] as number[] }));
@@ -170,45 +170,6 @@ async function measureProtocols(
     cpuMicros: Number(median(rows[index]?.cpu ?? []).toFixed(1)),
     requestsPerSecond: Math.round(median(rows[index]?.rate ?? [])),
   }));
-}
-
-const STREAMS_PER_SESSION = 8;
-
-/** As many requests at once as the others have connections, on fewer connections. */
-async function loadHttp2(port: number, requests: number, durationMs: number): Promise<LoadResult> {
-  const started = performance.now();
-  const end = started + durationMs;
-  const micros: number[] = [];
-  let errors = 0;
-  const sessions = Array.from({ length: Math.max(1, requests / STREAMS_PER_SESSION) }, () =>
-    connectHttp2(`https://127.0.0.1:${port}`, { servername: "localhost", rejectUnauthorized: false }),
-  );
-  const one = (session: ClientHttp2Session): Promise<boolean> =>
-    new Promise((resolve) => {
-      const stream = session.request({
-        ":path": "/items",
-        ":authority": `localhost:${port}`,
-        accept: "application/json",
-      });
-      let status = 0;
-      stream.on("response", (headers) => (status = headers[":status"] ?? 0));
-      stream.on("error", () => resolve(false));
-      stream.on("close", () => resolve(status === 200));
-      stream.resume();
-    });
-  await Promise.all(
-    sessions.flatMap((session) =>
-      Array.from({ length: STREAMS_PER_SESSION }, async () => {
-        while (performance.now() < end) {
-          const sentAt = performance.now();
-          if (await one(session)) micros.push((performance.now() - sentAt) * 1000);
-          else errors += 1;
-        }
-      }),
-    ),
-  );
-  for (const session of sessions) session.close();
-  return { requests: micros.length, errors, seconds: (performance.now() - started) / 1000, ...percentiles(micros) };
 }
 
 /** Two periods a round: one without a reload, one in which every route changes every 5 s. */

@@ -67,7 +67,12 @@ backend up
   );
   const out = join(directory, `${name}.log`);
   // Not `-q`: with it, standard output is closed, and no record is written.
-  const child = await start("target", "/bin/sh", "-c", `echo ${port}; exec ${HAPROXY} -db -f ${config} > ${out} 2> ${out}.errors`);
+  const child = await start(
+    "target",
+    "/bin/sh",
+    "-c",
+    `echo ${port}; exec ${HAPROXY} -db -f ${config} > ${out} 2> ${out}.errors`,
+  );
   await untilListening(name, port);
   return child;
 }

@@ -5,13 +5,13 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 
-import { PEERS } from "./peers.ts";
+import { type Peer, PEERS } from "./peers.ts";
 
 /** What Debian's maintainer scripts ask before they start a service; 101 says no. */
 const POLICY = "/usr/sbin/policy-rc.d";
 
-export function installPeers(): void {
-  const missing = PEERS.filter(({ files }) => !files.every((file) => existsSync(file)));
+export function installPeers(peers: readonly Peer[] = PEERS): void {
+  const missing = peers.filter(({ files }) => !files.every((file) => existsSync(file)));
   const packages = [...new Set(missing.flatMap((peer) => peer.packages))];
   if (packages.length === 0) {
     console.log("All other proxies are installed.");

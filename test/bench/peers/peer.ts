@@ -9,11 +9,11 @@ export type PeerStart = (core: "target" | "rest", command: string, ...args: stri
 const PATIENCE_MS = 10_000;
 
 /** @param name for the error */
-export async function untilListening(name: string, port: number): Promise<void> {
-  const until = performance.now() + PATIENCE_MS;
+export async function untilListening(name: string, port: number, patienceMs = PATIENCE_MS): Promise<void> {
+  const until = performance.now() + patienceMs;
   while (!(await isListening(port))) {
     if (performance.now() > until)
-      throw new Error(`${name} does not listen on port ${port} after ${PATIENCE_MS / 1000} s`);
+      throw new Error(`${name} does not listen on port ${port} after ${patienceMs / 1000} s`);
     await delay(20);
   }
 }

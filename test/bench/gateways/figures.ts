@@ -1,0 +1,65 @@
+/** What a comparison found, as its JSON file has it. */
+import type { Spread } from "../common/statistics.ts";
+import type { Machine } from "../report/machine.ts";
+import type { WorkName } from "./contender.ts";
+
+/** Of one work with so many connections. */
+export interface Cell {
+  /** User and system time of all processes, a request; medians and quartiles of the rounds. */
+  readonly cpuMicros: Spread;
+  readonly requestsPerSecond: number;
+  /** Microseconds, medians of the rounds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly residentMebibytes: number;
+  readonly requests: number;
+  /** Connections that the upstream accepted meanwhile. */
+  readonly upstreamConnections: number;
+}
+
+export interface WorkFigures {
+  /** By number of connections. */
+  readonly cells: Readonly<Record<string, Cell>>;
+  /** Why there are none. */
+  readonly missing?: string;
+}
+
+export interface Row {
+  readonly name: string;
+  readonly title: string;
+  readonly versions: readonly string[];
+  readonly identity: string;
+  readonly policy: string;
+  readonly record: string;
+  readonly notes: string;
+  readonly showsAllTools: boolean;
+  readonly isSlow: boolean;
+  /** Why it was not measured at all. */
+  readonly missing?: string;
+  /** What was seen during the load that its row does not promise. */
+  readonly remarks: readonly string[];
+  readonly processes: number;
+  readonly idleMillisPerSecond?: number;
+  readonly works: Partial<Readonly<Record<WorkName, WorkFigures>>>;
+}
+
+export interface Comparison {
+  /** ISO 8601. */
+  readonly made: string;
+  readonly command: string;
+  readonly machine: Machine;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly isQuick: boolean;
+  readonly tookSeconds: number;
+  readonly loadBefore: string;
+  /** Of all cores, used by others before the first measurement and during all, 0 to 1. */
+  readonly othersBefore: number;
+  readonly othersMeanwhile: number;
+  readonly works: readonly {
+    readonly name: WorkName;
+    readonly title: string;
+    readonly connections: readonly number[];
+  }[];
+  readonly rows: readonly Row[];
+}

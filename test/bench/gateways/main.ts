@@ -1,0 +1,283 @@
+/** `npm run bench -- --gateways`: other gateways beside this one, from package registries alone; JSON and a page. */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+
+import { REST_CORE } from "../common/child.ts";
+import { formatTable } from "../common/table.ts";
+import { describeMachine, lookAround, othersShare, watchQuietly } from "../report/machine.ts";
+import { startProgress } from "../report/progress.ts";
+import type { Contender, Variant, WorkName } from "./contender.ts";
+import type { Cell, Comparison, Row, WorkFigures } from "./figures.ts";
+import { measureIdle, measureWork } from "./measure.ts";
+import { renderPage, renderPlot, renderQuote, summaryRows } from "./page.ts";
+import { PROGRAMS, versionOf } from "./programs.ts";
+import { ROWS } from "./rows.ts";
+import { type Stage, startStage } from "./stage.ts";
+import { verifyRecords } from "./verify.ts";
+import { openWorld } from "./world.ts";
+import { type Work, WORKS } from "./works.ts";
+
+export interface GatewayArguments {
+  /** Names of rows; default: all. */
+  readonly only: readonly string[] | undefined;
+  /** Names of works; default: all. */
+  readonly works: readonly string[] | undefined;
+  readonly rounds: number;
+  readonly durationMs: number;
+  readonly isQuick: boolean;
+  /** Where the figures go. */
+  readonly json: string;
+}
+
+const PAGE = new URL("../../../runtime/COMPARISON.md", import.meta.url);
+const README = new URL("../../../README.md", import.meta.url);
+const PLOT = new URL("../../../runtime/comparison.svg", import.meta.url);
+export const FIGURES = new URL("comparison.json", import.meta.url).pathname;
+
+/** Writes the page of figures that were measured before. */
+export async function writePage(json: string): Promise<void> {
+  const comparison = JSON.parse(await readFile(json, "utf8")) as Comparison;
+  await writeFile(PAGE, renderPage(comparison));
+  await writeFile(PLOT, renderPlot(comparison));
+  const readme = await readFile(README, "utf8");
+  await writeFile(
+    README,
+    readme.replace(/^\*\*Cost:\*\* .*$/m, () => renderQuote(comparison)),
+  );
+  console.log("runtime/COMPARISON.md, runtime/comparison.svg and the README's sentence are written.");
+}
+
+export async function compareGateways(args: GatewayArguments): Promise<void> {
+  const contenders = chosen(ROWS, args.only, "--only");
+  const works = chosen(WORKS, args.works, "--works");
+  if (existsSync("/usr/bin/taskset")) {
+    execFileSync("/usr/bin/taskset", ["-acp", REST_CORE, String(process.pid)], { stdio: "ignore" });
+  }
+  const progress = startProgress();
+  const absent = await install(contenders, progress.show);
+  const othersBefore = await watchQuietly(2000);
+  const before = lookAround();
+  const startedMs = performance.now();
+  const present = contenders.filter(({ name }) => !absent.has(name));
+  const found = await measureAll(present, works, args, progress.show);
+  progress.end();
+  const comparison: Comparison = {
+    made: new Date().toISOString().slice(0, 19) + "Z",
+    command: `npm run bench -- ${process.argv.slice(2).join(" ")}`,
+    machine: describeMachine([]),
+    rounds: args.rounds,
+    seconds: args.durationMs / 1000,
+    isQuick: args.isQuick,
+    tookSeconds: Math.round((performance.now() - startedMs) / 1000),
+    loadBefore: before.load,
+    othersBefore,
+    othersMeanwhile: othersShare(before, lookAround()),
+    works: works.map(({ name, title, connections }) => ({ name, title, connections })),
+    rows: await Promise.all(contenders.map(async (each) => rowOf(each, works, found, absent.get(each.name)))),
+  };
+  await writeFile(args.json, `${JSON.stringify(comparison, undefined, 2)}\n`);
+  const { header, rows } = summaryRows(comparison);
+  console.log(`${formatTable(header, rows)}\n`);
+  for (const { title, missing, works: figures } of comparison.rows) {
+    if (missing !== undefined) console.log(`${title}: missing, ${missing}`);
+    for (const [work, { missing: reason }] of Object.entries(figures))
+      if (reason !== undefined) console.log(`${title}, ${work}: missing, ${reason}`);
+  }
+  console.log(
+    `${args.json}, ${comparison.tookSeconds} s. Page: npm run bench -- --gateways --page --json ${args.json}`,
+  );
+}
+
+function chosen<T extends { readonly name: string }>(
+  all: readonly T[],
+  names: readonly string[] | undefined,
+  option: string,
+): readonly T[] {
+  const unknown = names?.filter((name) => !all.some((each) => each.name === name)) ?? [];
+  if (unknown.length > 0)
+    throw new Error(`${option} is "${unknown.join(",")}", must be some of ${all.map(({ name }) => name).join(",")}`);
+  return all.filter(({ name }) => names?.includes(name) ?? true);
+}
+
+/** @returns why a row cannot be had, by name */
+async function install(contenders: readonly Contender[], show: (what: string) => void): Promise<Map<string, string>> {
+  const absent = new Map<string, string>();
+  for (const { name, title, programs } of contenders) {
+    for (const program of programs) {
+      show(`installing ${program} for ${title}: ${PROGRAMS[program].from}`);
+      try {
+        await PROGRAMS[program].install();
+      } catch (error) {
+        absent.set(name, `${PROGRAMS[program].from} cannot be had: ${messageOf(error)}`);
+      }
+    }
+  }
+  return absent;
+}
+
+interface Found {
+  readonly cells: Map<string, Map<WorkName, WorkFigures>>;
+  readonly missing: Map<string, string>;
+  readonly idle: Map<string, number>;
+  readonly remarks: Map<string, string[]>;
+  readonly processes: Map<string, number>;
+}
+
+async function measureAll(
+  contenders: readonly Contender[],
+  works: readonly Work[],
+  args: GatewayArguments,
+  show: (what: string) => void,
+): Promise<Found> {
+  const found: Found = {
+    cells: new Map(),
+    missing: new Map(),
+    idle: new Map(),
+    remarks: new Map(),
+    processes: new Map(),
+  };
+  const variants: readonly Variant[] = ["plain", "routes", "tls"];
+  const world = await openWorld(show);
+  try {
+    for (const isSlow of [false, true])
+      for (const variant of variants) {
+        const those = contenders.filter((each) => (each.isSlow === true) === isSlow);
+        const wanted = works.filter((work) => work.variant === variant);
+        if (those.length === 0 || wanted.length === 0) continue;
+        const stage = await startStage(world, variant, those, wanted);
+        try {
+          await measureStage(stage, variant, wanted, { ...args, upstream: world.upstream, show }, found);
+        } finally {
+          await stage.stop();
+        }
+      }
+  } finally {
+    await world.close();
+  }
+  return found;
+}
+
+async function measureStage(
+  stage: Stage,
+  variant: Variant,
+  works: readonly Work[],
+  options: GatewayArguments & { readonly upstream: number; readonly show: (what: string) => void },
+  found: Found,
+): Promise<void> {
+  const { isQuick, show } = options;
+  note(stage, variant, found);
+  if (variant === "plain") {
+    show("idle");
+    for (const [name, millis] of await measureIdle(stage.started, isQuick ? 2_000 : 10_000))
+      found.idle.set(name, millis);
+    for (const { contender, pids } of stage.started) found.processes.set(contender.name, pids.length);
+  }
+  const isSlow = stage.started.some(({ contender }) => contender.isSlow === true);
+  const rounds = isSlow ? Math.min(3, options.rounds) : options.rounds;
+  let isFirst = true;
+  for (const work of works)
+    for (const connections of work.connections) {
+      const warmUpMs = warmUpOf(isFirst, connections) / (isQuick ? 4 : 1);
+      isFirst = false;
+      const cells = await measureWork(work, connections, stage.started, { ...options, rounds, warmUpMs });
+      for (const [name, cell] of cells) put(found, name, work.name, connections, cell);
+    }
+  for (const each of stage.started) {
+    const wanted = works.reduce(
+      (sum, { name }) => sum + requestsOf(found.cells.get(each.contender.name)?.get(name)),
+      0,
+    );
+    const wrong = await verifyRecords(each, each.recordsBefore, wanted);
+    if (wrong !== undefined) remark(found, each.contender.name, wrong);
+  }
+}
+
+/** Milliseconds. Programs that are compiled while they run need some seconds. */
+function warmUpOf(isFirst: boolean, connections: number): number {
+  if (isFirst) return 4_000;
+  return connections > 1 ? 1_500 : 500;
+}
+
+function note(stage: Stage, variant: Variant, found: Found): void {
+  for (const [name, reason] of stage.missing) {
+    if (variant === "plain") found.missing.set(name, reason);
+    else for (const { name: work } of WORKS.filter((each) => each.variant === variant)) lose(found, name, work, reason);
+  }
+  for (const [name, reasons] of stage.missingWorks)
+    for (const [work, reason] of reasons) lose(found, name, work, reason);
+}
+
+function worksOf(found: Found, name: string): Map<WorkName, WorkFigures> {
+  const works = found.cells.get(name) ?? new Map<WorkName, WorkFigures>();
+  found.cells.set(name, works);
+  return works;
+}
+
+function lose(found: Found, name: string, work: WorkName, missing: string): void {
+  worksOf(found, name).set(work, { cells: {}, missing });
+}
+
+function put(found: Found, name: string, work: WorkName, connections: number, cell: Cell | string): void {
+  if (typeof cell === "string") return lose(found, name, work, cell);
+  const works = worksOf(found, name);
+  const before = works.get(work);
+  if (before?.missing !== undefined) return;
+  works.set(work, { cells: { ...before?.cells, [connections]: cell } });
+}
+
+function remark(found: Found, name: string, text: string): void {
+  found.remarks.set(name, [...(found.remarks.get(name) ?? []), text]);
+}
+
+function requestsOf(figures: WorkFigures | undefined): number {
+  return Object.values(figures?.cells ?? {}).reduce((sum, { requests }) => sum + requests, 0);
+}
+
+async function rowOf(
+  contender: Contender,
+  works: readonly Work[],
+  found: Found,
+  absent: string | undefined,
+): Promise<Row> {
+  const { name, title, identity, policy, record, notes, programs, cannot } = contender;
+  const measured = found.cells.get(name);
+  const missing = absent ?? found.missing.get(name);
+  const opened = openedBy(measured);
+  const idle = found.idle.get(name);
+  return {
+    name,
+    title,
+    versions: await Promise.all(programs.map(async (each) => versionOf(each).catch(() => PROGRAMS[each].from))),
+    identity,
+    policy,
+    record,
+    notes,
+    showsAllTools: contender.showsAllTools === true,
+    isSlow: contender.isSlow === true,
+    ...(missing !== undefined && { missing }),
+    remarks: [...(found.remarks.get(name) ?? []), ...(opened === undefined ? [] : [opened])],
+    processes: found.processes.get(name) ?? 0,
+    ...(idle !== undefined && { idleMillisPerSecond: idle }),
+    works: Object.fromEntries(
+      works.map(({ name: work }) => [
+        work,
+        measured?.get(work) ?? { cells: {}, missing: cannot[work] ?? missing ?? "not measured" },
+      ]),
+    ),
+  };
+}
+
+/** What a gateway that does not keep its connections costs is mostly the kernel's. */
+function openedBy(works: ReadonlyMap<WorkName, WorkFigures> | undefined): string | undefined {
+  const many = [...(works ?? [])].flatMap(([work, { cells }]) =>
+    Object.values(cells)
+      .filter(({ upstreamConnections, requests }) => upstreamConnections > 100 + requests / 20)
+      .map(({ upstreamConnections, requests }) => `${work} ${upstreamConnections} for ${requests} requests`),
+  );
+  return many.length === 0 ? undefined : `it does not keep all its connections to the upstream: ${many.join(", ")}`;
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+}

@@ -1,0 +1,127 @@
+/** Processor time, latency and memory of all gateways of a stage, who take turns in each round. */
+import { setTimeout as delay } from "node:timers/promises";
+
+import { cpuNanoseconds, residentKibibytes } from "../common/cpu.ts";
+import { load, type LoadResult } from "../common/load.ts";
+import { loadHttp2 } from "../common/load-http2.ts";
+import { spreadOf } from "../common/statistics.ts";
+import { median } from "../common/table.ts";
+import type { Cell } from "./figures.ts";
+import type { Started } from "./stage.ts";
+import { ask, http2HeadersOf, upstreamConnections } from "./verify.ts";
+import { bytesOf, questionOf, type Work } from "./works.ts";
+
+export interface MeasureOptions {
+  readonly rounds: number;
+  readonly durationMs: number;
+  readonly warmUpMs: number;
+  readonly upstream: number;
+  readonly show: (what: string) => void;
+}
+
+interface Samples {
+  readonly cpuMicros: number[];
+  readonly requestsPerSecond: number[];
+  readonly p50: number[];
+  readonly p99: number[];
+  readonly resident: number[];
+  requests: number;
+  errors: number;
+  upstreamConnections: number;
+}
+
+const cpuOf = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + cpuNanoseconds(pid), 0);
+const residentOf = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => sum + residentKibibytes(pid), 0) / 1024;
+
+/** @returns for each gateway that does the work its figures, or what went wrong */
+export async function measureWork(
+  work: Work,
+  connections: number,
+  stage: readonly Started[],
+  options: MeasureOptions,
+): Promise<ReadonlyMap<string, Cell | string>> {
+  const { rounds, durationMs, warmUpMs, upstream, show } = options;
+  const subjects = stage.filter(({ does }) => does.has(work.name));
+  const runs = await Promise.all(subjects.map(async (each) => loadOf(work, connections, each)));
+  const turns = subjects.map((each, index) => ({ each, run: runs[index], samples: emptySamples() }));
+  for (let round = 0; round <= rounds; round += 1) {
+    show(`${work.title}, ${connections} connections: ${round === 0 ? "warm-up" : `round ${round} of ${rounds}`}`);
+    for (const { each, run, samples } of round % 2 === 1 ? turns : turns.toReversed()) {
+      const connectionsBefore = await upstreamConnections(upstream);
+      const before = cpuOf(each.pids);
+      const ms = round === 0 ? warmUpMs : durationMs;
+      let resident = 0;
+      const look = setTimeout(() => (resident = residentOf(each.pids)), ms * 0.8);
+      const result = await run?.(ms);
+      clearTimeout(look);
+      if (result === undefined || round === 0) continue;
+      samples.cpuMicros.push((cpuOf(each.pids) - before) / 1000 / Math.max(1, result.requests));
+      samples.requestsPerSecond.push(result.requests / result.seconds);
+      samples.p50.push(result.p50);
+      samples.p99.push(result.p99);
+      samples.resident.push(resident);
+      samples.requests += result.requests;
+      samples.errors += result.errors;
+      // One of them asked for the number itself.
+      samples.upstreamConnections += Math.max(0, (await upstreamConnections(upstream)) - connectionsBefore - 1);
+    }
+  }
+  return new Map(turns.map(({ each, samples }) => [each.contender.name, cellOf(samples)]));
+}
+
+async function loadOf(work: Work, connections: number, subject: Started): Promise<(ms: number) => Promise<LoadResult>> {
+  const { port, running, credentials } = subject;
+  const question = questionOf(work, running, credentials);
+  if (work.name === "http2") {
+    const headers = http2HeadersOf(question);
+    return (durationMs) => loadHttp2({ port, path: question.path, headers, requests: connections, durationMs });
+  }
+  const request = bytesOf(port, question);
+  // As long as the one that was verified; events come in parts.
+  const length = work.name === "sse" ? undefined : Buffer.byteLength((await ask(port, question)).text);
+  const bodyBytes = length === undefined ? {} : { bodyBytes: length };
+  return (durationMs) => load({ port, request, connections, durationMs, ...bodyBytes });
+}
+
+function emptySamples(): Samples {
+  return {
+    cpuMicros: [],
+    requestsPerSecond: [],
+    p50: [],
+    p99: [],
+    resident: [],
+    requests: 0,
+    errors: 0,
+    upstreamConnections: 0,
+  };
+}
+
+function cellOf(samples: Samples): Cell | string {
+  const { requests, errors } = samples;
+  if (errors > 0) return `${errors} of ${requests + errors} answers under load were wrong`;
+  return {
+    cpuMicros: spreadOf(samples.cpuMicros),
+    requestsPerSecond: Math.round(median(samples.requestsPerSecond)),
+    p50: median(samples.p50),
+    p99: median(samples.p99),
+    residentMebibytes: Math.round(median(samples.resident)),
+    requests,
+    upstreamConnections: samples.upstreamConnections,
+  };
+}
+
+const SETTLE_MS = 4_000;
+
+/** All at the same time, while nothing is asked of them. @returns milliseconds of processor time a second */
+export async function measureIdle(stage: readonly Started[], ms: number): Promise<ReadonlyMap<string, number>> {
+  await delay(SETTLE_MS);
+  const before = stage.map(({ pids }) => cpuOf(pids));
+  await delay(ms);
+  return new Map(
+    stage.map(({ contender, pids }, index) => [
+      contender.name,
+      Math.round(((cpuOf(pids) - (before[index] ?? 0)) / 1e6 / (ms / 1000)) * 10) / 10,
+    ]),
+  );
+}

