@@ -5,6 +5,7 @@ import { openCertificates } from "./http/listener/certificates.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { createHostCertificates } from "./http/listener/host-certificates.ts";
 import { startRedirectServer } from "./http/listener/redirect-server.ts";
+import type { Exchange } from "./http/exchange.ts";
 import { createHttpServer } from "./http/listener/server.ts";
 import type { Proxy } from "./proxy/handle.ts";
 
@@ -24,39 +25,41 @@ export async function openListeners(
       ? undefined
       : own(await openCertificates(boot.certificates, { log, clients, hosts, issued: acme?.issued }));
   const limits = connectionLimits(boot.maxConnections);
+  const handle = (exchange: Exchange): void => {
+    if (branding) exchange.branding = proxy.servesHost(exchange.host) ? branding.branding : branding.elsewhere;
+    proxy.handle(exchange);
+  };
+  const common = {
+    sendTimeoutMs: boot.sendTimeoutMs,
+    queueTimeoutMs: boot.queueTimeoutMs,
+    proxyProtocol: boot.useProxyProtocol,
+    forwardedFor: boot.forwardedFor,
+    log,
+    onRefused: (reason: Parameters<typeof metrics.refused>[0]) => metrics.refused(reason),
+    onUnanswered: (by: "client" | "gateway", requests: number) => metrics.unanswered(by, requests),
+  };
   const server = await createHttpServer({
     address: boot.address,
     insecure: boot.insecureServer,
     certificates,
     maxConnections: limits.public,
-    sendTimeoutMs: boot.sendTimeoutMs,
-    queueTimeoutMs: boot.queueTimeoutMs,
-    proxyProtocol: boot.useProxyProtocol,
-    forwardedFor: boot.forwardedFor,
-    handle(exchange) {
-      if (branding) exchange.branding = proxy.servesHost(exchange.host) ? branding.branding : branding.elsewhere;
-      proxy.handle(exchange);
-    },
-    log,
-    onRefused: (reason) => metrics.refused(reason),
-    onUnanswered: (by, requests) => metrics.unanswered(by, requests),
+    handle,
+    ...common,
   });
   own({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
-  const { httpRedirectAddress: address, useProxyProtocol: proxyProtocol } = boot;
+  const { httpRedirectAddress: address } = boot;
   if (address !== undefined) {
-    const servesHost = (host: string): boolean => proxy.servesHost(host);
-    const maxConnections = limits.other;
-    own(
-      await startRedirectServer({
-        address,
-        securePort: server.port,
-        servesHost,
-        challengeAnswer: acme && ((host, token) => acme.issued.httpAnswer(host, token)),
-        proxyProtocol,
-        maxConnections,
-        log,
-      }),
-    );
+    const plain = await startRedirectServer({
+      ...common,
+      address,
+      securePort: server.port,
+      servesHost: (host) => proxy.servesHost(host),
+      plain: { servesHost: (host) => proxy.servesPlainHost(host), handle },
+      challengeAnswer: acme && ((host, token) => acme.issued.httpAnswer(host, token)),
+      maxConnections: limits.other,
+      parties: server.parties,
+    });
+    own({ close: () => plain.close({ timeoutMs: boot.drainTimeoutMs }) });
   }
   if (acme && certificates) {
     const byTls = clients?.rejectConnection === true ? [] : (["tls-alpn-01"] as const);

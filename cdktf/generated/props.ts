@@ -867,7 +867,8 @@ export interface CircuitBreakerThresholds {
 export interface RouteSettings {
   /**
    * Public URL: scheme, host and optional port. `https://*.example.com` matches hosts below example.com without a more
-   * specific route. Example: "https://notes.example.com".
+   * specific route. `http://` requires `insecure_server`; or `http_redirect_address`, the port and a public route.
+   * Example: "https://notes.example.com".
    */
   readonly from: string;
   /**

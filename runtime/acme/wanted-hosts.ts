@@ -31,7 +31,8 @@ export function wantedHosts(
   const seen = new Set<string>();
   const { authenticateServiceUrl } = settings;
   if (authenticateServiceUrl !== undefined) add(new URL(authenticateServiceUrl).hostname, HAND_WRITTEN_OWNER);
-  for (const { hostname, owner, isWildcard } of routes) if (!isWildcard) add(hostname, owner);
+  for (const { hostname, owner, isWildcard, origin } of routes)
+    if (!isWildcard && origin.startsWith("https:")) add(hostname, owner);
   return { hosts, omitted };
 
   function add(host: string, owner: string): void {

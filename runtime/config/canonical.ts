@@ -30,10 +30,10 @@ export function canonicalRoute(
   };
 }
 
-/** "HTTPS://App.Example.com:443/" → "https://app.example.com". */
+/** "HTTPS://App.Example.com:443/" → "https://app.example.com"; "http://app.example.com:80" keeps its port (see `From`). */
 export function canonicalOrigin(from: string): string {
   const parsed = parseFrom(from);
-  return parsed.ok ? parsed.value.origin : from;
+  return parsed.ok ? parsed.value.text : from;
 }
 
 /** Key name of a route without one: from its host and path, never from its position. @param host host of its `from` */

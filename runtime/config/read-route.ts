@@ -177,7 +177,7 @@ function validateRoute(value: unknown, publisher: string | undefined, known: Kno
     problems,
     canonical(name) {
       if (last?.name === name) return last.canonical;
-      const doc = canonicalRoute(route as RouteDoc, name, known.canonicalPolicy, from?.origin);
+      const doc = canonicalRoute(route as RouteDoc, name, known.canonicalPolicy, from?.text);
       last = { name, canonical: { doc, text: canonicalText(doc, known) } };
       return last.canonical;
     },

@@ -25,7 +25,9 @@ export interface Exchange extends Guarded {
   /** Query with its "?", byte for byte; "" when none. */
   readonly query: string;
   /** Lower-case Host (or :authority), with port unless it is the scheme's default. */
-  readonly host: string;
+  host: string;
+  /** Host of the routes, if it differs from `host`: "app.example.com:80". Only the plain listener next to the TLS one sets it. */
+  routedHost?: string | undefined;
   readonly secure: boolean;
   /** Host for which the client opened its TLS connection (SNI), as sent; undefined without. */
   readonly serverName?: string | undefined;
@@ -73,6 +75,8 @@ export interface Exchange extends Guarded {
   readonly status: number;
   /** For gRPC calls that got a gRPC status of ours: the status that the response would have in HTTP, for metrics. */
   meantStatus?: number | undefined;
+  /** The connection ends with the response, over HTTP/1.1. */
+  closesConnection?: boolean;
   /** The gateway ended it with an internal error. */
   isBroken?: boolean | undefined;
   /** Starts a response. `headers` is flat: name, value, … @param mayTrail trailers may come with its end */

@@ -22,10 +22,11 @@ export abstract class ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  readonly host: string;
+  host: string;
   readonly rawHeaders: readonly string[];
   readonly headerTraits: readonly HeaderTraits[];
   readonly hasBody: boolean;
+  routedHost: string | undefined = undefined;
   upgrade: UpgradeOffer | undefined = undefined;
   forwardedFor: ForwardedFor | undefined = undefined;
   addedHeaders: AddedHeaders | undefined = undefined;

@@ -21,6 +21,7 @@ export interface TranslateCommand {
   readonly owner?: string;
   readonly scheme?: string;
   readonly port?: string;
+  readonly plainHttp?: boolean;
   readonly clusterDomain?: string;
   /** File with the gateway's public key (JWK), from `/status` of its admin address. */
   readonly sealKey?: string;
@@ -77,11 +78,14 @@ export async function translateOptions(command: TranslateCommand): Promise<Trans
   if (port !== undefined && !(/^[0-9]{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535)) {
     throw badOption("--port", port, "must be a port from 1 to 65535");
   }
+  if (command.plainHttp === true && scheme === "http")
+    throw badOption("--scheme", scheme, 'must be "https" with --plain-http');
   return {
     ...(ingressClass === undefined ? {} : { ingressClass }),
     ...(owner === undefined ? {} : { owner }),
     ...(scheme === undefined ? {} : { scheme }),
     ...(port === undefined ? {} : { port: Number(port) }),
+    ...(command.plainHttp === true && { plainHttp: true }),
     ...(clusterDomain === undefined ? {} : { clusterDomain }),
     ...(hosts === undefined ? {} : { hosts: readHostList(hosts, await readText(hosts)) }),
     ...(externalNames === undefined ? {} : { externalNames }),

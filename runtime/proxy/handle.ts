@@ -112,6 +112,8 @@ export interface Proxy {
   handle(exchange: Exchange): void;
   /** True for hosts of routes and for the authenticate host. */
   servesHost(host: string): boolean;
+  /** True for hosts of routes with http://. */
+  servesPlainHost(host: string): boolean;
   /** Upstream responses in flight, including open streams. */
   readonly underWay: number;
   /** For tests and metrics. */
@@ -187,10 +189,11 @@ export function createProxy(proxyDeps: ProxyDeps & { readonly transport?: Transp
       return underWay.count;
     },
     servesHost: (host) => table.findHost(host) !== undefined,
+    servesPlainHost: (host) => table.findHost(host)?.scheme === "http",
 
     handle(exchange) {
       const trace = deps.tracing?.begin(exchange);
-      const host = table.findHost(exchange.host);
+      const host = table.findHost(exchange.routedHost ?? exchange.host);
       exchange.supportUrl = snapshot.settings.supportUrl;
       exchange.addedHeaders = table.addedHeaders[host?.scheme ?? (exchange.secure ? "https" : "http")];
       if (!host) {

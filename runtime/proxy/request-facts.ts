@@ -7,7 +7,8 @@ import type { RequestContext } from "./request-context.ts";
 export const NO_MESSAGE: McpFacts = {};
 
 export function httpFacts({ exchange, otherPaths }: RequestContext, withCertificate = false): Facts["http"] {
-  const { method, path, host, remoteAddress: ip } = exchange;
+  const { method, path, remoteAddress: ip } = exchange;
+  const host = exchange.routedHost ?? exchange.host;
   // The Fetch standard: a preflight is OPTIONS with both of these headers.
   const isCorsPreflight =
     method === "OPTIONS" &&

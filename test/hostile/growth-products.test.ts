@@ -363,6 +363,7 @@ test("1,000 paths to 1,000 endpoints are read no further than a slice may be lar
     secrets: new Map(),
     seal: undefined,
     scheme: "https",
+    plainHttp: false,
     port: undefined,
     ...OPTIONS,
   });

@@ -29,7 +29,7 @@ export interface ListenerSettings {
         readonly enforcement: "policy_with_default_deny" | "policy" | "reject_connection";
       }
     | undefined;
-  /** Plain listener that redirects to https; undefined = none. */
+  /** Plain listener next to the TLS one; undefined = none. */
   readonly httpRedirectAddress: string | undefined;
   /** Connections start with a PROXY header. */
   readonly useProxyProtocol: boolean;

@@ -9,9 +9,14 @@ import { parseErrorOf } from "../../settings/types/checks.ts";
 import { parseOrigin, type Reading } from "../../settings/values.ts";
 
 export interface From {
+  /** Normalized: scheme and `host`. */
+  readonly text: string;
   /** Scheme, host and port: "https://app.example.com". With a wildcard not an address: "https://*.example.com". */
   readonly origin: string;
-  /** As in the Host header: lower case, port only if not the scheme's default. Can be "*.example.com". */
+  /**
+   * As in the Host header: lower case, port only if not the scheme's default. "http://app.example.com:80" keeps its port: it is
+   * another address than "https://app.example.com" (http_redirect_address). Can be "*.example.com".
+   */
   readonly host: string;
   /** Without port, for assertion `iss`/`aud`. Can be "*.example.com". */
   readonly hostname: string;
@@ -21,6 +26,7 @@ export interface From {
   readonly isWildcard: boolean;
 }
 
+const PORT_80 = /^http:.*:0*80\/?$/i;
 const WILDCARD = /^(https?:\/\/)\*\.(?!\*)/i;
 /** Replaces the star while the rest is parsed. */
 const STAND_IN = "gateway-wildcard.";
@@ -42,7 +48,7 @@ function readFrom(text: string): Reading<From> {
       : read;
   }
   const url = read.value;
-  const [host, hostname] = isWildcard
+  const [address, hostname] = isWildcard
     ? [`*.${url.host.slice(STAND_IN.length)}`, `*.${url.hostname.slice(STAND_IN.length)}`]
     : [url.host, url.hostname];
   if (isWildcard) {
@@ -50,10 +56,12 @@ function readFrom(text: string): Reading<From> {
     if (problem !== undefined) return { ok: false, problem };
   }
   const scheme = url.protocol === "https:" ? "https" : "http";
+  const host = PORT_80.test(text) ? `${address}:80` : address;
   return {
     ok: true,
     value: {
-      origin: `${scheme}://${host}`,
+      text: `${scheme}://${host}`,
+      origin: `${scheme}://${address}`,
       host,
       hostname,
       scheme,

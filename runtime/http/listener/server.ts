@@ -44,6 +44,8 @@ export interface HttpServerOptions {
   readonly queueTimeoutMs?: number | undefined;
   /** Bytes that may be held for clients. Default: a quarter of the heap's limit or of the control group's. */
   readonly maxHeldBytes?: number | undefined;
+  /** Of another listener, which shares its memory for clients with this one. */
+  readonly parties?: Parties | undefined;
   /** Must not throw expected errors: whatever it throws becomes a 500. */
   handle(exchange: Exchange): void;
   readonly log: Log;
@@ -54,6 +56,7 @@ export interface HttpServerOptions {
 }
 
 export interface HttpServer {
+  readonly parties: Parties;
   readonly port: number;
   /** "http://127.0.0.1:8080", for tests and start-up messages. */
   readonly origin: string;
@@ -101,7 +104,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     now,
     afterArrivals: setImmediate,
   });
-  const parties = new Parties(options.maxHeldBytes ?? Math.floor(memoryLimit() / HELD_PART));
+  const parties = options.parties ?? new Parties(options.maxHeldBytes ?? Math.floor(memoryLimit() / HELD_PART));
   const onNoRoom = (): void => shedding.note("memory");
   const handle = (exchange: Exchange): void => {
     if (forwardedFor !== undefined) {
@@ -147,6 +150,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   await listen(server, options.address, log);
   const bound = server.address() as AddressInfo;
   return {
+    parties,
     port: bound.port,
     origin: `${owner.secure ? "https" : "http"}://${shownAddress(options.address, bound.port)}`,
     connections: () =>

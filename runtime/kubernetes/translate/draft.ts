@@ -51,6 +51,8 @@ export interface DraftContext extends ClusterServices {
   readonly seal: Seal | undefined;
   readonly scheme: "https" | "http";
   readonly port: number | undefined;
+  /** HTTP listeners of Gateways are served by plain HTTP, whatever the scheme. */
+  readonly plainHttp: boolean;
   readonly clusterDomain: string;
   /** Services of type ExternalName are served. */
   readonly externalNames: boolean;

@@ -52,6 +52,8 @@ export interface TranslateOptions {
   /** Scheme and port of the gateway for users: "https", or "http" with `insecure_server`; a port only if not the default. */
   readonly scheme?: "https" | "http";
   readonly port?: number;
+  /** The gateway has `http_redirect_address`, which serves HTTP listeners of Gateways. */
+  readonly plainHttp?: boolean;
   /** Addresses of the gateway, for Gateways and for routes of the Gateway API without a host. */
   readonly addresses?: readonly LoadBalancerAddress[];
   /** Suffix of Services' names. */
@@ -115,6 +117,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     seal: options.seal,
     scheme: options.scheme ?? "https",
     port: options.port,
+    plainHttp: options.plainHttp ?? false,
     clusterDomain: options.clusterDomain ?? "cluster.local",
     externalNames: options.externalNames ?? false,
   };

@@ -58,6 +58,7 @@ function withIngressOptions(command: Command): Command {
     .option("--owner <name>", 'Owner prefix: namespace "shop" publishes as "<name>.shop" (default "kubernetes")')
     .option("--scheme <scheme>", 'URL scheme for users: "https" (default), or "http" with insecure_server')
     .option("--port <number>", "Port for users (default: that of the scheme)")
+    .option("--plain-http", "Serve HTTP listeners of Gateways without TLS: the gateway has http_redirect_address")
     .option("--no-tls-secrets", "Ignore spec.tls: the gateway's own certificates cover all hosts")
     .option("--cluster-domain <name>", 'DNS domain of Services (default "cluster.local")')
     .option("--hosts <file>", "YAML file of hosts that namespaces share or that are reserved for some")

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import { example } from "../../support/kube-example.ts";
 import { type Cluster, startCluster } from "../kube/cluster.ts";
-import { grantRights, NAMESPACES, type Scheme, startGateway } from "./gateways.ts";
+import { grantRights, startGateway } from "./gateways.ts";
 import { type ConformancePrograms, installConformance } from "./install.ts";
 import { KNOWN_FAILURES } from "./known-failures.ts";
 import { openNetwork } from "./network.ts";
@@ -14,18 +14,6 @@ import { startNode } from "./node.ts";
 import { runSuite, SUITE_LOG, type SuiteOptions, type SuiteResult } from "./suite.ts";
 
 const CLASS = "gateway-conformance";
-/** Routes have one scheme: these tests are about listeners with TLS. */
-const TLS_TESTS = [
-  "BackendTLSPolicy",
-  "GatewayInvalidTLSConfiguration",
-  "GatewaySecretInvalidReferenceGrant",
-  "GatewaySecretMissingReferenceGrant",
-  "GatewaySecretReferenceGrantAllInNamespace",
-  "GatewaySecretReferenceGrantSpecific",
-  "GatewayWithAttachedRoutes",
-  "HTTPRouteHTTPSListener",
-];
-
 /** While the tests are collected, since the suite has the names of its tests. */
 async function results(): Promise<readonly SuiteResult[]> {
   const programs = await installConformance();
@@ -39,14 +27,7 @@ async function results(): Promise<readonly SuiteResult[]> {
   await createClass(cluster);
   cleanUp.adopt(await startNode(cluster, programs.echo), (each) => each.close());
   const only = process.env["GATEWAY_SUITE_TEST"];
-  if (only !== undefined)
-    return await runWith(cluster, programs, TLS_TESTS.includes(only) ? "https" : "http", { only });
-  const plain = await runWith(cluster, programs, "http", { except: TLS_TESTS });
-  const others = plain.filter(({ name }) => !TLS_TESTS.includes(name));
-  // The suite does not wait for the end of its namespaces.
-  await cluster.kubectl("delete", "namespaces", "--ignore-not-found", ...NAMESPACES);
-  const secure = await runWith(cluster, programs, "https", { except: others.map(({ name }) => name) });
-  return [...others, ...secure.filter(({ name }) => TLS_TESTS.includes(name))];
+  return await runWith(cluster, programs, { only });
 }
 
 /** Requests need no sign-in: the suite has none. */
@@ -74,10 +55,9 @@ async function createClass(cluster: Cluster): Promise<void> {
 async function runWith(
   cluster: Cluster,
   { suite }: ConformancePrograms,
-  scheme: Scheme,
-  tests: Pick<SuiteOptions, "only" | "except">,
+  { only }: Pick<SuiteOptions, "only">,
 ): Promise<readonly SuiteResult[]> {
-  const gateway = await startGateway(cluster, scheme);
+  const gateway = await startGateway(cluster);
   try {
     await cluster.kubectl("wait", "--for=condition=Accepted", "--timeout=20s", `gatewayclass/${CLASS}`);
     const { status } = await cluster.api<{ status: { supportedFeatures: readonly { readonly name: string }[] } }>(
@@ -85,8 +65,8 @@ async function runWith(
       `/apis/gateway.networking.k8s.io/v1/gatewayclasses/${CLASS}`,
     );
     const features = status.supportedFeatures.map(({ name }) => name);
-    const found = await runSuite(cluster, { program: suite, className: CLASS, features, ...tests });
-    return tests.only === undefined ? found : found.filter(({ name }) => name === tests.only);
+    const found = await runSuite(cluster, { program: suite, className: CLASS, features, only });
+    return only === undefined ? found : found.filter(({ name }) => name === only);
   } catch (error) {
     throw new Error(gateway.logs().slice(-4000), { cause: error });
   } finally {

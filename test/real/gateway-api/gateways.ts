@@ -7,21 +7,21 @@ import { stringify } from "yaml";
 import { makeTestCertificate } from "../../support/certificates.ts";
 import { example } from "../../support/kube-example.ts";
 import { readManifestFile } from "../../support/kustomize.ts";
-import { type RealProcess, startProcess } from "../common/process.ts";
+import { startProcess } from "../common/process.ts";
 import type { Cluster } from "../kube/cluster.ts";
 import { ACCOUNT } from "../kube/readme.ts";
 import { GATEWAY_ADDRESS } from "./network.ts";
 import { startRelay } from "./relay.ts";
 
 const MAIN = new URL("../../../runtime/main.ts", import.meta.url).pathname;
-/** Of the first gateway, in this network. */
+/** In this network. */
 const ADMIN_PORT = 9901;
 /** Of the suite. */
 export const NAMESPACES: readonly string[] = ["infra", "app-backend", "web-backend"].map(
   (name) => `gateway-conformance-${name}`,
 );
-/** Further ports of listeners, which a load balancer would send to the gateway's one. */
-const PORTS: Readonly<Record<Scheme, readonly number[]>> = { http: [8080, 8090], https: [] };
+/** Further ports of HTTP listeners, which a load balancer would send to the gateway's one. */
+const PORTS: readonly number[] = [8080, 8090];
 const SECRET = "conformance-secret-of-the-gateways";
 
 export interface RunningGateway {
@@ -30,34 +30,24 @@ export interface RunningGateway {
   close(): Promise<void>;
 }
 
-export type Scheme = "http" | "https";
-
-/** @param scheme of the routes: a gateway has one public listener, with TLS or without; with https one of each kind runs */
-export async function startGateway(cluster: Cluster, scheme: Scheme): Promise<RunningGateway> {
-  const directory = await mkdtemp(join(cluster.directory, `${scheme}-`));
+/** One process for HTTP and HTTPS listeners, and the controller. */
+export async function startGateway(cluster: Cluster): Promise<RunningGateway> {
+  const directory = await mkdtemp(join(cluster.directory, "gateway-"));
   const at = (name: string): string => join(directory, name);
   const config = at("config");
   await mkdir(config);
   const fallback = makeTestCertificate({ name: "fallback", dns: ["fallback.example.com"] });
   await writeFile(at("tls.crt"), fallback.cert);
   await writeFile(at("tls.key"), fallback.key);
-  const plain = { address: `${GATEWAY_ADDRESS}:80`, insecure_server: true };
-  const certificates = [{ certificate_file: at("tls.crt"), certificate_key_file: at("tls.key") }];
-  const secure = { address: `${GATEWAY_ADDRESS}:443`, certificates };
+  const listeners = {
+    address: `${GATEWAY_ADDRESS}:443`,
+    http_redirect_address: `${GATEWAY_ADDRESS}:80`,
+    certificates: [{ certificate_file: at("tls.crt"), certificate_key_file: at("tls.key") }],
+  };
   const cwd = cluster.directory;
-  const file = join(config, "gateway.yaml");
-  const run = [process.execPath, MAIN, "run", "--config", config];
-  const gateways: RealProcess[] = [];
-  // Both have the same slices; the second one sees its own main configuration file there.
-  for (const [index, listener] of (scheme === "http" ? [plain] : [secure, plain]).entries()) {
-    const own = index === 0 ? file : at("second.yaml");
-    const text = stringify({ ...listener, ...mainFile(ADMIN_PORT + index, at(`authorize-${index}.log`)) });
-    await writeFile(own, text, { mode: 0o600 });
-    const mount = ["--mount", "sh", "-c", `mount --bind ${own} ${file} && exec "$0" "$@"`];
-    gateways.push(
-      await startProcess("unshare", [...(index === 0 ? ["--mount"] : mount), ...run], /gateway serves on/, { cwd }),
-    );
-  }
+  const text = stringify({ ...listeners, ...mainFile(at("authorize.log")) });
+  await writeFile(join(config, "gateway.yaml"), text, { mode: 0o600 });
+  const gateway = await startProcess(process.execPath, [MAIN, "run", "--config", config], /gateway serves on/, { cwd });
   const status = await fetch(`http://127.0.0.1:${ADMIN_PORT}/status`, {
     headers: { authorization: `Bearer ${SECRET}` },
   });
@@ -68,7 +58,6 @@ export async function startGateway(cluster: Cluster, scheme: Scheme): Promise<Ru
   const kubeconfig = await cluster.kubeconfig({ token: await cluster.token(ACCOUNT, { seconds: 7200 }) });
   const options = {
     kubeconfig,
-    scheme,
     lease: "gateway/gateway-ingress-controller",
     "publish-directory": config,
     "seal-key": at("seal-key.json"),
@@ -76,17 +65,20 @@ export async function startGateway(cluster: Cluster, scheme: Scheme): Promise<Ru
     hosts: at("hosts.yaml"),
   };
   // Without an election: a busy host may lose the lease, and the suite waits for 20 seconds only.
-  const args = [...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]), "--no-leader-election"];
+  const args = [
+    ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
+    "--plain-http",
+    "--no-leader-election",
+  ];
   const controller = await startProcess(process.execPath, [MAIN, "ingress", "watch", ...args], /watching/, { cwd });
-  const relays = await Promise.all(PORTS[scheme].map((port) => startRelay(GATEWAY_ADDRESS, port)));
-  const main = { host: GATEWAY_ADDRESS, port: scheme === "http" ? 80 : 443 };
-  for (const relay of relays) relay.endpoints = [main];
+  const relays = await Promise.all(PORTS.map((port) => startRelay(GATEWAY_ADDRESS, port)));
+  for (const relay of relays) relay.endpoints = [{ host: GATEWAY_ADDRESS, port: 80 }];
   return {
-    logs: () => [...gateways, controller].map((each) => each.text()).join("\n"),
+    logs: () => [gateway, controller].map((each) => each.text()).join("\n"),
     async close() {
       for (const relay of relays) relay.close();
       await controller.close();
-      for (const gateway of gateways) await gateway.close();
+      await gateway.close();
     },
   };
 }
@@ -115,9 +107,9 @@ export async function grantRights(cluster: Cluster): Promise<void> {
   );
 }
 
-function mainFile(adminPort: number, log: string): object {
+function mainFile(log: string): object {
   return {
-    admin_address: `127.0.0.1:${adminPort}`,
+    admin_address: `127.0.0.1:${ADMIN_PORT}`,
     admin_token: SECRET,
     shared_secret: Buffer.alloc(32, 7).toString("base64"),
     authenticate_service_url: "https://auth.example.com",

@@ -19,7 +19,6 @@ export interface SuiteOptions {
   readonly features: readonly string[];
   /** Only this test. */
   readonly only?: string | undefined;
-  readonly except?: readonly string[];
 }
 
 /** Shorter than the suite's own, which are for load balancers of clouds. */
@@ -55,7 +54,6 @@ export async function runSuite(cluster: Cluster, options: SuiteOptions): Promise
     ...(options.only === undefined
       ? []
       : [`-run-test=${options.only}`, `-supported-features=${options.features.join(",")}`]),
-    ...(options.except === undefined ? [] : [`-skip-tests=${options.except.join(",")}`]),
   ];
   const env = { ...process.env, KUBECONFIG: cluster.adminConfig, HOME: cluster.directory };
   const child = spawn(options.program, args, { cwd: cluster.directory, env, stdio: ["ignore", "pipe", "pipe"] });

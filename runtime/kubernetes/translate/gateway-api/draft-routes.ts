@@ -11,6 +11,7 @@ import { fillSecrets } from "../secret-values.ts";
 import { type RouteAttachment, tlsOf } from "./attach.ts";
 import type { BackendTlsReading } from "./backend-tls.ts";
 import { type BackendsReading, grantedServices, readBackends } from "./backends.ts";
+import { type HostPlace, hostsOf, placesOf, PRIVATE_PROBLEM } from "./host-places.ts";
 import { filterSettings, timeoutSettings } from "./filters.ts";
 import type { GatewaysReading } from "./listeners.ts";
 import { readMatches, type RouteMatch } from "./matches.ts";
@@ -44,15 +45,6 @@ export function draftKey(kind: GatewayRouteKind, route: GatewayRoute): string {
   return `${keyOf(route)} (${kind})`;
 }
 
-/** A host and port with the Gateway that brought it first. */
-interface HostPlace {
-  readonly host: string;
-  /** Undefined: the default port of the scheme. */
-  readonly port: number | undefined;
-  readonly path: string;
-  readonly gateway: string;
-}
-
 export async function draftRoute(
   kind: GatewayRouteKind,
   route: GatewayRoute,
@@ -60,7 +52,7 @@ export async function draftRoute(
   context: RouteDraftContext,
 ): Promise<RouteDraft> {
   const namespace = namespaceOf(route);
-  const hosts = hostsOf(attachments, context.port);
+  const hosts = hostsOf(attachments, context);
   const state: DraftState = {
     kind,
     route,
@@ -132,7 +124,10 @@ async function draftRule(rule: RouteRule, path: string, hosts: readonly HostPlac
     const places = hosts.filter((each) => each.gateway === gateway);
     for (const match of matches) {
       const doc = { ...match.conditions, ...answerOf(rule, path, match, filters, policy, backends, state) };
-      for (const place of places) {
+      const served = placesOf(doc, places, state.context);
+      if (served.length === 0 && hosts.every(({ scheme }) => scheme === "http"))
+        report(ingressError({ path }, PRIVATE_PROBLEM));
+      for (const place of served) {
         // It is rejected as a whole, as an Ingress above the limit.
         if (state.bytes > MAX_SLICE_BYTES) return;
         addRoute(place, match, doc, path, state);
@@ -234,7 +229,7 @@ function protocolSettings(kind: GatewayRouteKind, { protocols }: BackendsReading
 }
 
 function addRoute(
-  { host, port, path: hostPath }: HostPlace,
+  { host, scheme, port, path: hostPath }: HostPlace,
   { match, path: matchPath, conditions }: RouteMatch,
   doc: Readonly<Record<string, unknown>>,
   rulePath: string,
@@ -244,17 +239,17 @@ function addRoute(
   const { kind: matchKind, path } = match;
   const address = port === undefined ? host : `${host}:${port}`;
   // With `--port` all hosts have it, as those of Ingresses.
-  const shown = context.port === undefined ? address : host;
+  const shown = port === context.port ? host : address;
   const about = { namespace, ingress: route.metadata.name, host: shown, path, kind: matchKind };
   const name = routeName({ ...about, variant: kind, conditions: conditionsOf(conditions) });
   // The first rule takes the requests.
   if (routes.has(name)) return;
   const whole = {
-    from: `${context.scheme}://${address}`,
+    from: `${scheme}://${address}`,
     ...(path === "" ? {} : { [matchKind === "exact" ? "path" : matchKind]: path }),
     ...doc,
     // Another host has the same port, unless the filter says otherwise.
-    ...(context.port === undefined && port !== undefined && redirectTo(doc["redirect"], port)),
+    ...(port !== context.port && port !== undefined && redirectTo(doc["redirect"], port)),
   };
   const place = { host, hostPath, match, matchPath, backend: undefined, backendPath: `${rulePath}.backendRefs` };
   routes.set(name, { name, doc: whole, place });
@@ -267,24 +262,6 @@ function redirectTo(redirect: unknown, port: number): Readonly<Record<string, un
 
 function conditionsOf(conditions: RouteMatch["conditions"]): string {
   return Object.keys(conditions).length === 0 ? "" : JSON.stringify(conditions);
-}
-
-/** Ports that every gateway has for users, whatever the scheme of its listeners. */
-const USUAL_PORTS = [80, 443];
-
-/** @param ownPort of all hosts, instead of the listeners' */
-function hostsOf(attachments: readonly RouteAttachment[], ownPort: number | undefined): readonly HostPlace[] {
-  const found = new Map<string, HostPlace>();
-  for (const { gateway, listeners } of attachments)
-    for (const { hosts, state } of listeners) {
-      const listed = USUAL_PORTS.includes(state.listener.port) ? undefined : state.listener.port;
-      const port = ownPort ?? listed;
-      for (const [host, path] of hosts) {
-        const key = `${host} ${port}`;
-        if (!found.has(key)) found.set(key, { host, port, path, gateway });
-      }
-    }
-  return [...found.values()];
 }
 
 function unique(problems: readonly DraftProblem[]): readonly DraftProblem[] {

@@ -13,7 +13,8 @@ import {
   openCertificates,
   type Certificates,
 } from "../../../../runtime/http/listener/certificates.ts";
-import { startRedirectServer, type RedirectServer } from "../../../../runtime/http/listener/redirect-server.ts";
+import type { HttpServer } from "../../../../runtime/http/listener/server.ts";
+import { startRedirectServer } from "../../../../runtime/http/listener/redirect-server.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import {
   makeTestCertificate,
@@ -22,6 +23,8 @@ import {
   type TestCertificate,
 } from "../../../support/certificates.ts";
 import { startGateway } from "../../../support/gateway.ts";
+import { sendRaw } from "../../../support/raw-client.ts";
+import { freePort } from "../../../support/ports.ts";
 import { startPipeline, type Pipeline } from "../../../support/pipeline.ts";
 import { startVictim, type Victim } from "../../../support/victim.ts";
 
@@ -179,7 +182,7 @@ describe("the TLS listener", () => {
 });
 
 describe("the redirecting listener", () => {
-  let redirects: RedirectServer;
+  let redirects: HttpServer;
   const served = new Set(["app.example:8443", "mapped.example"]);
   beforeAll(
     async () =>
@@ -233,15 +236,33 @@ describe("the redirecting listener", () => {
 
 test("a gateway with certificates serves TLS and redirects plain requests to it", async () => {
   const files = await folder.write("gateway", makeTestCertificate({ name: "gateway", dns: ["localhost"] }));
+  const plainPort = await freePort();
+  const open = "allow_public_unauthenticated_access: true";
   const gateway = await startGateway({
-    yaml: "routes: []",
+    yaml: `routes:
+      - { from: "http://app.example:80", response: { status: 200, body: plain }, ${open} }
+      - { from: "https://app.example", response: { status: 200, body: secure }, ${open} }
+      - { from: "https://only.example", response: { status: 200, body: secure }, ${open} }`,
     boot: {
       insecure_server: false,
       certificates: [{ certificate_file: files.certificateFile, certificate_key_file: files.keyFile }],
-      http_redirect_address: "127.0.0.1:0",
+      http_redirect_address: `127.0.0.1:${plainPort}`,
     },
   });
+  const plain = async (host: string, path = "/", method = "GET"): Promise<readonly unknown[]> => {
+    const head = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+    const { status, body, headers } = await sendRaw(plainPort, head);
+    return [status, headers.get("location")?.[0] ?? body];
+  };
   try {
+    expect(await plain("app.example")).toEqual([200, "plain"]);
+    expect(await plain("app.example:80", "/", "POST")).toEqual([200, "plain"]);
+    expect(await plain("APP.example:1234")).toEqual([200, "plain"]);
+    // Own endpoints and routes with https:// are not reached in plain text.
+    expect(await plain("app.example", "/.gateway/user")).toEqual([308, "https://app.example/.gateway/user"]);
+    expect(await plain("only.example")).toEqual([308, "https://only.example/"]);
+    expect(await plain("only.example:443", "/", "POST")).toEqual([403, ""]);
+    expect(await plain("unknown.example")).toEqual([404, ""]);
     expect(gateway.runtime.origin).toMatch(/^https:\/\/127\.0\.0\.1:/);
     const status = await new Promise((resolve, reject) => {
       httpsRequest({ host: "127.0.0.1", port: gateway.port, rejectUnauthorized: false }, (response) =>

@@ -3,7 +3,11 @@ import { describe, expect, test } from "vitest";
 import { NO_GATEWAY_API } from "../../../../runtime/kubernetes/translate/gateway-api/objects.ts";
 import { formatIngressProblem } from "../../../../runtime/kubernetes/translate/ingress-problem.ts";
 import { readManifests } from "../../../../runtime/kubernetes/translate/manifests.ts";
-import { translate, type Translation } from "../../../../runtime/kubernetes/translate/translate.ts";
+import {
+  translate,
+  type TranslateOptions,
+  type Translation,
+} from "../../../../runtime/kubernetes/translate/translate.ts";
 import { makeTestCertificate } from "../../../support/certificates.ts";
 
 const BASE = `
@@ -24,10 +28,10 @@ spec: { ports: [{ port: 80 }] }
 ---
 `;
 
-function translated(yaml: string): Promise<Translation> {
+function translated(yaml: string, options: TranslateOptions = {}): Promise<Translation> {
   const { objects, problems } = readManifests([{ file: "a.yaml", text: BASE + yaml }]);
   expect(problems).toEqual([]);
-  return translate(objects);
+  return translate(objects, options);
 }
 
 function route(spec: object, kind = "HTTPRoute"): string {
@@ -59,6 +63,40 @@ describe("translate() with the Gateway API", () => {
     const { problems, slices } = await translated(yaml);
     expect(problems.map(formatIngressProblem).join()).toContain(problem);
     expect(slices).toEqual([]);
+  });
+
+  test("with --plain-http, serves public routes by the protocol of each listener, and others by HTTPS only", async () => {
+    const listeners = [
+      { name: "http", port: 80, protocol: "HTTP" },
+      { name: "more", port: 8080, protocol: "HTTP" },
+      { name: "https", port: 443, protocol: "HTTPS", tls: { certificateRefs: [{ name: "pair" }] } },
+    ];
+    const gateway = route({ gatewayClassName: "gateway", listeners }, "Gateway");
+    const to = (name: string, hostname: string): string =>
+      route({ parentRefs: [{ name }], hostnames: [hostname], rules: [{ backendRefs }] });
+    const settings = { allow_public_unauthenticated_access: true };
+    const open = JSON.stringify({
+      apiVersion: "ingress.gateway.io/v1alpha1",
+      kind: "GatewayRoutePolicy",
+      metadata: { name: "open", namespace: "shop" },
+      spec: { targetRefs: [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", name: "a" }], settings },
+    });
+    const translate = async (...yaml: readonly string[]): Promise<readonly string[]> => {
+      const { slices, problems } = await translated([gateway, ...yaml].join("\n---\n"), { plainHttp: true });
+      const from = slices.flatMap(({ routes }) => Object.values(routes).map((each) => each.from));
+      return [
+        ...from.toSorted(),
+        ...problems.filter(({ severity }) => severity === "error").map(({ message }) => message),
+      ];
+    };
+
+    expect(await translate(to("a", "x.example.com"), open)).toEqual([
+      "http://x.example.com:80",
+      "http://x.example.com:8080",
+      "https://x.example.com",
+    ]);
+    expect(await translate(to("a", "x.example.com"))).toEqual(["https://x.example.com"]);
+    expect(await translate(to("main", "x.example.com"))).toEqual([expect.stringContaining("serve public routes")]);
   });
 
   test("omits a route that is larger than the configuration of its namespace can be", async () => {
