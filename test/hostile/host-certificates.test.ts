@@ -336,6 +336,17 @@ describe("hostile certificates", () => {
   });
 });
 
+test("a host without routes gets any certificate that is valid there, another owner's host does not", async () => {
+  const wide = made("wide", "shop.example", "*.example", "*.wild.example");
+  await published("shop", ["shop.example"], { "shop.example": await brought("shop", wide) });
+  expect(await shown("nobody.example")).toBe("wide");
+  expect(await shown("a.nobody.example")).toBe("fallback.example");
+  await published("blog", ["nobody.example", "*.wild.example"], {});
+  expect(await shown("nobody.example")).toBe("fallback.example");
+  expect(await shown("a.wild.example")).toBe("fallback.example");
+  expect(await shown("auth.wild.example")).toBe("fallback.example");
+});
+
 describe("a connection that was opened for one owner's host", () => {
   const both = (): TestCertificate => made("both", "shop.example", "blog.example");
 

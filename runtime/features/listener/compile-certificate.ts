@@ -1,6 +1,6 @@
 /** Compiles a slice's certificate for the listener, validated with its key. */
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import { checkPair } from "./certificate.ts";
+import { checkPair, namesOf } from "./certificate.ts";
 import type { HostCertificate } from "./compiled.ts";
 import type { HostCertificateDoc } from "./host-certificates.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
@@ -13,10 +13,9 @@ export function compileHostCertificate(
   const [key = ""] = secretValues(doc, "certificate_key", secrets);
   const { certificate } = doc;
   try {
-    checkPair(certificate, key);
+    return { host, owner, names: namesOf(checkPair(certificate, key)), certificate, key };
   } catch (cause) {
     const message = `Cannot use the certificate for "${host}": ${errorText(cause)}`;
     throw new GatewayError("config.secret", message, { cause });
   }
-  return { host, owner, certificate, key };
 }

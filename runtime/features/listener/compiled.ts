@@ -7,6 +7,8 @@ export interface HostCertificate {
   /** "app.example.com", or "*.example.com" for one label. */
   readonly host: string;
   readonly owner: string;
+  /** DNS names of the certificate, lower case; absent for automatic ones. */
+  readonly names?: readonly string[];
   /** PEM, with intermediate certificates. */
   readonly certificate: string;
   /** PEM. */

@@ -107,7 +107,8 @@ export async function openCertificates(
       const above = wildcardAbove(serverName);
       const own =
         byName.get(serverName) ?? contextOf(hosts?.find(serverName, serverName)) ?? contextOf(issued?.find(serverName));
-      return own ?? byName.get(above) ?? contextOf(hosts?.find(above, serverName));
+      const wide = own ?? byName.get(above) ?? contextOf(hosts?.find(above, serverName));
+      return wide ?? contextOf(hosts?.findUnserved(serverName));
     },
     leaves: () => loaded.map(({ leaf }) => leaf),
     async reload() {

@@ -33,8 +33,9 @@ export function startRedirectServer(options: RedirectOptions): Promise<HttpServe
 }
 
 /**
- * Requests without a plain route: GET and HEAD get 308, or 404 for a host that the gateway does not serve. Other methods get
- * 403: the body has already crossed the network in plain text, and a redirect would hide that from the client's administrator.
+ * Requests without a plain route get 404 for a host that the gateway does not serve. For others GET and HEAD get 308, and other
+ * methods 403: the body has already crossed the network in plain text, and a redirect would hide that from the client's
+ * administrator.
  */
 function answer(exchange: Exchange, { securePort, servesHost, plain, challengeAnswer }: RedirectOptions): void {
   const { method, path, query } = exchange;
@@ -52,11 +53,11 @@ function answer(exchange: Exchange, { securePort, servesHost, plain, challengeAn
     if (plainHost === `${hostname}:80`) exchange.host = hostname;
     return plain.handle(exchange);
   }
-  if (method !== "GET" && method !== "HEAD") return respond(exchange, 403);
   const named = securePort === 443 ? hostname : `${hostname}:${securePort}`;
   // If the listener's port is mapped, routes name the external port.
   const host = [named, hostname].find(servesHost);
   if (host === undefined) return respond(exchange, 404);
+  if (method !== "GET" && method !== "HEAD") return respond(exchange, 403);
   respond(exchange, 308, ["location", `https://${host}${path}${query}`]);
 }
 

@@ -204,6 +204,7 @@ describe("the redirecting listener", () => {
     ["GET", "app.example.evil.example", "/", 404, undefined],
     ["GET", "app.example.", "/", 404, undefined],
     ["POST", "app.example", "/", 403, undefined],
+    ["POST", "evil.example", "/", 404, undefined],
     ["GET", "app.example/evil", "/", 400, undefined],
     ["GET", "app.example", "//evil.example", 400, undefined],
     ["GET", "app.example", "/\\evil.example", 400, undefined],
