@@ -25,7 +25,7 @@ export interface Exchange extends Guarded {
   /** Query with its "?", byte for byte; "" when none. */
   readonly query: string;
   /** Lower-case Host (or :authority), with port unless it is the scheme's default. */
-  host: string;
+  readonly host: string;
   /** Host of the routes, if it differs from `host`: "app.example.com:80". Only the plain listener next to the TLS one sets it. */
   routedHost?: string | undefined;
   readonly secure: boolean;

@@ -22,7 +22,7 @@ export abstract class ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  host: string;
+  readonly host: string;
   readonly rawHeaders: readonly string[];
   readonly headerTraits: readonly HeaderTraits[];
   readonly hasBody: boolean;

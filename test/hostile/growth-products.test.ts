@@ -330,7 +330,7 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
         gateways: [{ metadata: metadata("g"), spec: { gatewayClassName: "c", listeners } }],
         referenceGrants: many((index) => ({ metadata: metadata(`r${index}`, "other"), spec: { from, to } }), 1000),
       };
-      return () => readGateways(objects, { secrets: new Map(), ignoreTls: false });
+      return () => readGateways(objects, { secrets: new Map(), ignoreTls: false, addresses: [] });
     },
   ],
 ];

@@ -50,7 +50,6 @@ function answer(exchange: Exchange, { securePort, servesHost, plain, challengeAn
   );
   if (plain && plainHost !== undefined && !isOwnPath(path)) {
     exchange.routedHost = plainHost;
-    if (plainHost === `${hostname}:80`) exchange.host = hostname;
     return plain.handle(exchange);
   }
   const named = securePort === 443 ? hostname : `${hostname}:${securePort}`;

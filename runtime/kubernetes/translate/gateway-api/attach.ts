@@ -22,10 +22,7 @@ export interface RouteAttachment {
   readonly accepted: Condition;
 }
 
-export interface AttachContext extends Pick<GatewaysReading, "gateways"> {
-  /** Hosts of routes and listeners that name none. */
-  readonly addresses: readonly LoadBalancerAddress[];
-}
+export type AttachContext = Pick<GatewaysReading, "gateways">;
 
 export function attach(
   kind: GatewayRouteKind,
@@ -37,17 +34,17 @@ export function attach(
     const { group = GATEWAY_GROUP, kind: parent = "Gateway", namespace = namespaceOf(route), name } = ref;
     const key = `${namespace}/${name}`;
     const gateway = group === GATEWAY_GROUP && parent === "Gateway" ? context.gateways.get(key) : undefined;
-    return gateway ? [attachTo(ref, key, gateway, kind, route, { ...context, patterns })] : [];
+    return gateway ? [attachTo(ref, key, gateway, kind, route, patterns)] : [];
   });
 }
 
 function attachTo(
   ref: ParentRef,
   key: string,
-  { listeners }: GatewayState,
+  { listeners, addresses }: GatewayState,
   kind: GatewayRouteKind,
   route: GatewayRoute,
-  context: AttachContext & { readonly patterns: Patterns },
+  patterns: Patterns,
 ): RouteAttachment {
   const refuse = (reason: string, message: string): RouteAttachment => ({
     ref,
@@ -70,7 +67,7 @@ function attachTo(
   if (allowing.length === 0)
     return refuse("NotAllowedByListeners", `no listener allows ${kind} of namespace ${namespace}`);
   const found = allowing.flatMap((state) => {
-    const hosts = commonHosts(state.listener.hostname, route, context);
+    const hosts = commonHosts(state.listener.hostname, route, { addresses, patterns });
     return hosts === undefined ? [] : [{ state, hosts }];
   });
   if (found.length === 0) return refuse("NoMatchingListenerHostname", "no listener has a host of this route");
@@ -88,7 +85,7 @@ function attachTo(
 function commonHosts(
   listener: string | undefined,
   { spec }: GatewayRoute,
-  { addresses, patterns }: AttachContext & { readonly patterns: Patterns },
+  { addresses, patterns }: { readonly addresses: readonly LoadBalancerAddress[]; readonly patterns: Patterns },
 ): ReadonlyMap<string, string> | undefined {
   const names = (spec?.hostnames ?? []).filter((name) => name !== "");
   const found = new Map<string, string>();

@@ -3,7 +3,7 @@ import { append } from "../../../shared/linear/append.ts";
 import { canonicalPattern } from "../hosts/host-claims.ts";
 import { pairProblem } from "../hosts/tls.ts";
 import { CONTROLLER_NAME } from "../ingress-class.ts";
-import { keyOf, namespaceOf, type Secret } from "../objects.ts";
+import { keyOf, type LoadBalancerAddress, namespaceOf, type Secret } from "../objects.ts";
 import {
   condition,
   type Condition,
@@ -37,6 +37,8 @@ export interface GatewayState {
   readonly listeners: readonly ListenerState[];
   /** "namespace/name" of Secrets that it may read, existing or not. */
   readonly secrets: readonly string[];
+  /** Of the gateway's addresses those that it names, or all. */
+  readonly addresses: readonly LoadBalancerAddress[];
 }
 
 export interface GatewayContext {
@@ -44,6 +46,8 @@ export interface GatewayContext {
   readonly secrets: ReadonlyMap<string, Secret>;
   /** Secrets are not read. */
   readonly ignoreTls: boolean;
+  /** Addresses of the gateway. */
+  readonly addresses: readonly LoadBalancerAddress[];
 }
 
 export interface GatewaysReading {
@@ -76,7 +80,17 @@ function readGateway(gateway: GatewayObject, context: ListenerContext): GatewayS
   const states = listeners.map((listener, index) =>
     readListener(listener, conflicts.get(index), gateway, context, secrets),
   );
-  return { gateway, className: gateway.spec?.gatewayClassName ?? "", listeners: states, secrets: [...secrets] };
+  const named = (gateway.spec?.addresses ?? []).flatMap(({ value = "" }) => (value === "" ? [] : [value]));
+  return {
+    gateway,
+    className: gateway.spec?.gatewayClassName ?? "",
+    listeners: states,
+    secrets: [...secrets],
+    addresses:
+      named.length === 0
+        ? context.addresses
+        : context.addresses.filter(({ ip, hostname }) => named.includes(ip ?? hostname ?? "")),
+  };
 }
 
 /** Index of a listener → reason for a conflict with another one. */

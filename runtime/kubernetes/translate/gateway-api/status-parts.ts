@@ -35,7 +35,6 @@ export interface StatusContext {
   readonly routes: readonly AttachedRoute[];
   /** By key of the draft. */
   readonly problems: ReadonlyMap<string, readonly DraftProblem[]>;
-  readonly addresses: readonly LoadBalancerAddress[];
 }
 
 type Stored = Readonly<Record<string, unknown>>;

@@ -49,12 +49,12 @@ function attachedRoutes(routes: readonly AttachedRoute[]): ReadonlyMap<string, n
 }
 
 function statusOfGateway(
-  { gateway, listeners }: GatewayState,
+  { gateway, listeners, addresses }: GatewayState,
   attached: ReadonlyMap<string, number>,
   context: StatusContext,
 ): ObjectStatus {
   const { generation } = gateway.metadata;
-  const own = context.addresses.flatMap(({ ip, hostname }) =>
+  const own = addresses.flatMap(({ ip, hostname }) =>
     ip !== undefined
       ? [{ type: "IPAddress", value: ip }]
       : hostname === undefined

@@ -43,7 +43,7 @@ export async function readGatewayApi(
   options: GatewayApiOptions,
 ): Promise<GatewayApiReading> {
   const { objects, problems: shapeProblems } = readShapes(written);
-  const gateways = readGateways(objects, { secrets: context.secrets, ignoreTls: options.ignoreTls });
+  const gateways = readGateways(objects, { ...options, secrets: context.secrets });
   const policies = readPolicies(objects, gateways);
   // Without the settings of its class, a Gateway takes no routes.
   const taking = new Map([...gateways.gateways].filter(([, { className }]) => !policies.brokenClasses.has(className)));
@@ -61,12 +61,11 @@ export async function readGatewayApi(
       .map(({ gateway, secrets }) => ({ namespace: namespaceOf(gateway), secrets, tls: [] })),
     configMaps: backendTls.configMaps,
     needsNamespaces: needsNamespaces(gateways.gateways.values()),
-    statuses: (problems) =>
-      statusesOf({ objects, gateways, policies, backendTls, routes, problems, addresses: options.addresses }),
+    statuses: (problems) => statusesOf({ objects, gateways, policies, backendTls, routes, problems }),
   };
 
   async function readRoute(kind: GatewayRouteKind, route: GatewayRoute): Promise<AttachedRoute> {
-    const attachments = attach(kind, route, { gateways: taking, addresses: options.addresses });
+    const attachments = attach(kind, route, { gateways: taking });
     const isAccepted = attachments.some(({ listeners }) => listeners.length > 0);
     const about = { ...context, ...gateways, policies, backendTls };
     const drafted = isAccepted ? await draftRoute(kind, route, attachments, about) : undefined;

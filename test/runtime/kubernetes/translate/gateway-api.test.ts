@@ -99,6 +99,29 @@ describe("translate() with the Gateway API", () => {
     expect(await translate(to("main", "x.example.com"))).toEqual([expect.stringContaining("serve public routes")]);
   });
 
+  test("a Gateway has the addresses that it names, if they are the gateway's", async () => {
+    const named = (...values: readonly string[]): string =>
+      JSON.stringify({
+        apiVersion: "gateway.networking.k8s.io/v1",
+        kind: "Gateway",
+        metadata: { name: "named", namespace: "shop" },
+        spec: {
+          gatewayClassName: "gateway",
+          addresses: values.map((value) => ({ value })),
+          listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
+        },
+      });
+    const translate = async (...values: readonly string[]): Promise<readonly string[]> => {
+      const yaml = `${named(...values)}\n---\n${route({ parentRefs: [{ name: "named" }], rules: [{ backendRefs }] })}`;
+      const { slices, problems } = await translated(yaml, { addresses: [{ ip: "10.0.0.1" }, { ip: "10.0.0.2" }] });
+      const from = slices.flatMap(({ routes }) => Object.values(routes).map((each) => each.from));
+      return [...from, ...problems.map(({ message }) => message)];
+    };
+    expect(await translate()).toEqual(["https://10.0.0.1", "https://10.0.0.2"]);
+    expect(await translate("10.0.0.2", "10.9.9.9")).toEqual(["https://10.0.0.2"]);
+    expect(await translate("10.9.9.9")).toEqual([expect.stringContaining("no address of the gateway is known")]);
+  });
+
   test("omits a route that is larger than the configuration of its namespace can be", async () => {
     const matches = Array.from({ length: 64 }, (_, index) => ({ path: { value: `/${"p".repeat(900)}${index}` } }));
     const rules = Array.from({ length: 16 }, (_, index) => ({
