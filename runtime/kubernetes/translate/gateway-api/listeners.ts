@@ -37,7 +37,7 @@ export interface GatewayState {
   readonly listeners: readonly ListenerState[];
   /** "namespace/name" of Secrets that it may read, existing or not. */
   readonly secrets: readonly string[];
-  /** Of the gateway's addresses those that it names, or all. */
+  /** Addresses of the gateway: the ones that it names, or all. */
   readonly addresses: readonly LoadBalancerAddress[];
 }
 

@@ -3,7 +3,6 @@ import { canonicalJson } from "../../../shared/canonical-json.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 import { CONTROLLER_NAME } from "../ingress-class.ts";
 import { type DraftProblem, problemText } from "../ingress-problem.ts";
-import type { LoadBalancerAddress } from "../objects.ts";
 import type { KubeObject } from "../../kube-object.ts";
 import type { BackendTlsReading } from "./backend-tls.ts";
 import type { AttachedRoute } from "./draft-routes.ts";
