@@ -124,6 +124,14 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       test: "test/hostile/targets.test.ts#have the request id in header and body, and reveal nothing of the configuration",
     },
   ],
+  "plain listener next to TLS (`http_redirect_address`)": [
+    {
+      attacker: "an untrusted client on the internet",
+      tries: "reach a route with https://, or the gateway's own pages, in plain text",
+      kind: "IE",
+      test: "test/runtime/http/listener/tls.test.ts#a gateway with certificates serves TLS and redirects plain requests to it",
+    },
+  ],
   "MCP messages": [
     {
       attacker: "a signed-in user",

@@ -110,9 +110,8 @@ export interface ProxyDeps
 
 export interface Proxy {
   handle(exchange: Exchange): void;
-  /** True for hosts of routes and for the authenticate host. */
+  /** True for hosts of routes and for the authenticate host; the other one for hosts of routes with http://. */
   servesHost(host: string): boolean;
-  /** True for hosts of routes with http://. */
   servesPlainHost(host: string): boolean;
   /** Upstream responses in flight, including open streams. */
   readonly underWay: number;
@@ -198,16 +197,14 @@ export function createProxy(proxyDeps: ProxyDeps & { readonly transport?: Transp
       exchange.addedHeaders = table.addedHeaders[host?.scheme ?? (exchange.secure ? "https" : "http")];
       if (!host) {
         deps.metrics?.refused("host-unknown");
-        answerUnknownHost(exchange);
-        return;
+        return answerUnknownHost(exchange);
       }
       if (endpoints.answer(exchange, snapshot)) return;
 
       const found = host.findRoute(exchange.path, exchange);
       if (!found.ok) {
         deps.metrics?.refused(found.reason);
-        answerNoRoute(exchange, found.reason);
-        return;
+        return answerNoRoute(exchange, found.reason);
       }
       const { prepared } = found;
       exchange.addedHeaders = prepared.addedHeaders;

@@ -10,6 +10,7 @@ import { sliceUpstreamRules } from "../../features/balancing/rules.ts";
 import { sliceAuthorityRules } from "../../features/connection/rules.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
 import { memberBundleRules } from "./members.ts";
+import { httpsHosts, plainRules } from "./plain-routes.ts";
 import { ownerProblems, vaultReferenceProblems } from "./owners.ts";
 import { below, warningAt, errorAt, type UnplacedProblem, quote, type Report } from "../../settings/problem.ts";
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
@@ -26,8 +27,6 @@ import {
 import { accepted, parseOrigin } from "../../settings/values.ts";
 
 const HTTPS_PROBLEM = 'starts with http://, must start with https:// unless "insecure_server" or "development" is set';
-const NO_PLAIN_LISTENER =
-  'starts with http://, must start with https:// unless "http_redirect_address", "insecure_server" or "development" is set';
 const NEEDS_PROVIDER = 'requires "idp_provider_url", which issues these tokens';
 const NEEDS_PLATFORM = 'needs an entry of "identity_issuers" with the use "workload", whose tokens they are';
 
@@ -44,7 +43,7 @@ export function validateBundle(bundle: MergedBundle): void {
   const { authenticate_service_url: authenticate } = settings;
   const addresses: Addresses = {
     origins: originsOf(slices),
-    httpsHosts: new Set(slices.flatMap(({ routes }) => routes.flatMap(({ from }) => httpsHostOf(from)))),
+    httpsHosts: httpsHosts(slices),
     listeners: boot && ownListeners(boot),
     authenticateHost: authenticate === undefined ? undefined : accepted(parseOrigin(authenticate)).host,
   };
@@ -87,7 +86,7 @@ function routeRules(
 ): void {
   const { from, upstreams } = route;
   if (from) {
-    if (boot && from.scheme === "http") plainRules(route, boot, httpsHosts, report);
+    if (boot && from.scheme === "http") plainRules(route, { boot, httpsHosts, isAllowed: acceptsHttp(boot) }, report);
     if (from.host === authenticateHost) {
       const problem = errorAt(["from"], 'has the host of "authenticate_service_url", which serves no route');
       report(against(problem, route, slices, "authenticate_service_url", () => true));
@@ -122,28 +121,6 @@ function bearerProblem(
   if (format !== "jwt") return settings.idp_provider_url === undefined ? NEEDS_PROVIDER : undefined;
   const issuers = Object.values(settings.identity_issuers ?? {});
   return issuers.some(({ uses }) => uses.includes("workload")) ? undefined : NEEDS_PLATFORM;
-}
-
-/** Rules of a route whose `from` starts with http://. Without TLS, all routes are on the one listener. */
-function plainRules(route: ReadRoute, boot: BootDoc, httpsHosts: ReadonlySet<string>, report: Report): void {
-  const { from, valid } = route;
-  if (!from) return;
-  if (boot.http_redirect_address === undefined) {
-    if (!acceptsHttp(boot)) report(errorAt(["from"], NO_PLAIN_LISTENER));
-    else if (from.host.endsWith(":80"))
-      report(errorAt(["from"], 'names port 80, which requires "http_redirect_address"; omit the port'));
-    return;
-  }
-  const problem = (message: string): void => report(errorAt(["from"], `starts with http://, so it ${message}`));
-  if (from.host === from.hostname) problem('must have its port, such as "http://app.example.com:80"');
-  if (httpsHosts.has(from.host)) problem("must have a port that no route has with https://");
-  // Credentials and sessions must not cross the network in plain text.
-  if (valid.allow_public_unauthenticated_access !== true || valid.mcp)
-    problem('requires "allow_public_unauthenticated_access": true, and no "mcp"');
-}
-
-function httpsHostOf(from: ReadRoute["from"]): readonly string[] {
-  return from?.scheme === "https" ? [from.host] : [];
 }
 
 /** Whether http addresses are allowed; without the main configuration file, the reader of the whole bundle decides. */

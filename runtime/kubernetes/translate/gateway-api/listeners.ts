@@ -80,17 +80,11 @@ function readGateway(gateway: GatewayObject, context: ListenerContext): GatewayS
   const states = listeners.map((listener, index) =>
     readListener(listener, conflicts.get(index), gateway, context, secrets),
   );
-  const named = (gateway.spec?.addresses ?? []).flatMap(({ value = "" }) => (value === "" ? [] : [value]));
-  return {
-    gateway,
-    className: gateway.spec?.gatewayClassName ?? "",
-    listeners: states,
-    secrets: [...secrets],
-    addresses:
-      named.length === 0
-        ? context.addresses
-        : context.addresses.filter(({ ip, hostname }) => named.includes(ip ?? hostname ?? "")),
-  };
+  const { gatewayClassName: className = "", addresses: asked = [] } = gateway.spec ?? {};
+  const named = new Set(asked.map(({ value = "" }) => value).filter((value) => value !== ""));
+  const isOwn = ({ ip, hostname = "" }: LoadBalancerAddress): boolean => named.size === 0 || named.has(ip ?? hostname);
+  const addresses = context.addresses.filter((each) => isOwn(each));
+  return { gateway, className, listeners: states, secrets: [...secrets], addresses };
 }
 
 /** Index of a listener → reason for a conflict with another one. */
