@@ -90,7 +90,7 @@ function sitesOf(snapshot: Snapshot): Sites {
   };
   if (authenticateOrigin !== undefined) add(authenticateOrigin);
   for (const { origin, host, isWildcard } of snapshot.routes) {
-    // Of the plain listener next to the TLS one, where no user signs in.
+    // Users do not sign in on the plain listener next to the TLS one.
     if (host.endsWith(":80") && origin.startsWith("http:")) continue;
     if (isWildcard) wildcards.set(host.slice(1), origin.slice(0, origin.indexOf("/")));
     else add(origin);

@@ -63,7 +63,7 @@ export const listenerShape = {
     },
   ),
   http_redirect_address: text({
-    doc: 'Additional plain HTTP listener: "host:port" or ":port". Serves public routes with `http://` and a port in `from`; redirects others to https. Requires `certificates` or `acme`.',
+    doc: 'Additional plain HTTP listener, "host:port" or ":port": serves public routes with `http://` and a port in `from`, redirects others to https. Requires `certificates` or `acme`.',
     unset: "none",
     check: readable(parseListener),
   }),

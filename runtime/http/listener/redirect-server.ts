@@ -8,6 +8,7 @@
 import { ACME_PATH } from "./issued-certificates.ts";
 import { isOwnPath } from "../../features/routing/own-paths.ts";
 import type { Exchange } from "../exchange.ts";
+import { respondBytes } from "../respond.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./server.ts";
 
 export interface RedirectOptions extends Omit<HttpServerOptions, "insecure" | "certificates" | "handle"> {
@@ -63,7 +64,5 @@ function answer(exchange: Exchange, { securePort, servesHost, plain, challengeAn
 /** The client continues on another connection. */
 function respond(exchange: Exchange, status: number, headers: readonly string[] = [], body = ""): void {
   exchange.closesConnection = true;
-  exchange.respond(status, [...headers, ...NOSNIFF, "content-length", String(body.length)], body);
+  respondBytes(exchange, status, [...headers, "content-length", String(body.length)], body);
 }
-
-const NOSNIFF = ["x-content-type-options", "nosniff"];

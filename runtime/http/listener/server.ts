@@ -44,7 +44,7 @@ export interface HttpServerOptions {
   readonly queueTimeoutMs?: number | undefined;
   /** Bytes that may be held for clients. Default: a quarter of the heap's limit or of the control group's. */
   readonly maxHeldBytes?: number | undefined;
-  /** Of another listener, which shares its memory for clients with this one. */
+  /** Memory for clients, shared with another listener. */
   readonly parties?: Parties | undefined;
   /** Must not throw expected errors: whatever it throws becomes a 500. */
   handle(exchange: Exchange): void;
