@@ -13372,7 +13372,7 @@ export interface BundleRoute {
   */
   readonly name?: string;
   /**
-  * Public URL: scheme, host and optional port. `https://*.example.com` matches hosts below example.com without a more specific route. `http://` requires `insecure_server`; or `http_redirect_address`, the port and a public route.
+  * Public URL: scheme, host and optional port; `http://` requires `insecure_server`, or `http_redirect_address`, the port and a public route. `https://*.example.com` matches hosts below example.com without a more specific route.
   *
   */
   readonly from: string;

@@ -866,8 +866,8 @@ export interface CircuitBreakerThresholds {
 /** Other settings of all kinds of routes. */
 export interface RouteSettings {
   /**
-   * Public URL: scheme, host and optional port. `https://*.example.com` matches hosts below example.com without a more
-   * specific route. `http://` requires `insecure_server`; or `http_redirect_address`, the port and a public route.
+   * Public URL: scheme, host and optional port; `http://` requires `insecure_server`, or `http_redirect_address`, the
+   * port and a public route. `https://*.example.com` matches hosts below example.com without a more specific route.
    * Example: "https://notes.example.com".
    */
   readonly from: string;

@@ -193,7 +193,7 @@ export const addressShape = {
     check: routeNameProblem,
   }),
   from: url({
-    doc: "Public URL: scheme, host and optional port. `https://*.example.com` matches hosts below example.com without a more specific route. `http://` requires `insecure_server`; or `http_redirect_address`, the port and a public route.",
+    doc: "Public URL: scheme, host and optional port; `http://` requires `insecure_server`, or `http_redirect_address`, the port and a public route. `https://*.example.com` matches hosts below example.com without a more specific route.",
     required: true,
     read: parseFrom,
   }),
