@@ -1,4 +1,4 @@
-/** examples/tool-policy as its README tells it, with Terraform and Chromium where they have to be there; and examples/agents. */
+/** examples/tool-policy as its README tells it, with Terraform and Chromium where they have to be there; and examples/agents and examples/guardrail. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
@@ -20,8 +20,12 @@ test("agents: a run is requested, approved, limited and ended", { timeout: LONG_
   await played("agents");
 });
 
+test("guardrail: calls and results pass, are changed and denied", { timeout: LONG_MS }, async () => {
+  await played("guardrail");
+});
+
 /** @returns what it printed, without a failed step */
-async function played(name: "tool-policy" | "agents"): Promise<string> {
+async function played(name: "tool-policy" | "agents" | "guardrail"): Promise<string> {
   const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", name], { cwd: root });
   const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
   expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);
