@@ -4,6 +4,7 @@ import type { Decision } from "../policy/facts.ts";
 import type { ShadowResult } from "../policy/shadow.ts";
 import type { SignOutResult, TokenRefresh } from "../shared/clock.ts";
 import { type CountedOperation, createMcpOperations } from "./mcp-series.ts";
+import { loopSeries } from "./loop-series.ts";
 import { createCounter, createSeriesRegistry, histogram, type MetricValues, type Series } from "./series.ts";
 
 /** Functions without `this`: they can be passed on separately. */
@@ -127,6 +128,7 @@ export function createMetrics(): Metrics {
   const operations = createMcpOperations();
 
   const registry = createSeriesRegistry();
+  for (const series of loopSeries()) registry.register(series);
   const labelled = [unanswered, signOuts, groupsOmitted, refreshes, operations].map(({ series }) => series);
   for (const series of ownSeries(counted, shadows.series, labelled)) registry.register(series);
 

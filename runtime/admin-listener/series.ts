@@ -17,7 +17,7 @@ export interface Series {
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
   /** How values of several processes are merged; default: the sum. */
-  readonly merge?: "sum" | "min" | "max";
+  readonly merge?: "sum" | "min" | "max" | "average";
   readonly read: () => Iterable<Sample>;
 }
 
@@ -40,15 +40,22 @@ export async function mergeMetrics(
   return { contentType: merged.contentType, text: await merged.metrics() };
 }
 
-/** @param options.processMetrics memory, event loop and the like of this process; on by default */
+/** Interval of a timer that cannot be omitted: longer than a process runs. */
+const NEVER_MS = 2 ** 31 - 1;
+
+/** @param options.processMetrics memory, CPU time and the like of this process; on by default */
 export function createSeriesRegistry({ processMetrics = true } = {}): SeriesRegistry {
   const registry = new Registry();
-  if (processMetrics) collectDefaultMetrics({ register: registry, prefix: "gateway_" });
+  // prom-client's own classes hash labels at every change; the registry only requires this form.
+  const register = (series: Series): void => registry.registerMetric(lazyMetric(series) as unknown as Metric);
+  if (processMetrics) {
+    collectDefaultMetrics({ register: registry, prefix: "gateway_", eventLoopMonitoringPrecision: NEVER_MS });
+    // Measured by that timer; loop-series.ts replaces them.
+    for (const { name } of registry.getMetricsAsArray())
+      if (name.includes("_eventloop_lag_")) registry.removeSingleMetric(name);
+  }
   return {
-    register(series) {
-      // prom-client's own classes hash labels at every change; the registry only requires this form.
-      registry.registerMetric(lazyMetric(series) as unknown as Metric);
-    },
+    register,
     contentType: registry.contentType,
     text: () => registry.metrics(),
     values: () => registry.getMetricsAsJSON(),

@@ -2,15 +2,14 @@
  * Health of this process, shared with all others for the console: its identity, its active configuration, and the
  * results of its requests per minute.
  */
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { hostname } from "node:os";
 
 import type { AcmeStatus } from "../acme/status.ts";
 import type { ConsumerStatus } from "../audit/record-consumer.ts";
 import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
-import { closeAll } from "../shared/faults/close-all.ts";
 import { type Closable, type Clock, epochSeconds, type TokenRefresh } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
+import { watchLoopDelay } from "../shared/timing/loop-delay.ts";
 import type { StoreHealth } from "../store/watch/store-health.ts";
 import type { Store } from "../store/store.ts";
 import type { WebhookStatus } from "../webhook/tally.ts";
@@ -84,8 +83,10 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
   const startedAt = epochSeconds(clock);
   const traffic = createTraffic(isApart);
   const tally = createTally(clock);
-  const loop = monitorLoop();
-  const trafficKeeper = keepTraffic({ traffic, id, store, takeLoopMs: () => loop.take(), clock, log });
+  const loop = watchLoopDelay();
+  // The 99th percentile since the last call.
+  const takeLoopMs = (): number => loop.take(({ percentile }) => Math.round(percentile(99) * 100) / 100);
+  const trafficKeeper = keepTraffic({ traffic, id, store, takeLoopMs, clock, log });
   const reader = readTraffic({ store, clock });
   let observed: Observed | undefined;
   const about = processFacts(() => observed?.isDraining() ?? false, storeHealth);
@@ -105,7 +106,10 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
       traffic: (tier) => reader.read(tier),
       ownTraffic: (tier) => ownSteps(tier, trafficKeeper.own(tier), epochSeconds(clock)),
     },
-    close: () => closeAll([loop, trafficKeeper]),
+    async close() {
+      loop.close();
+      await trafficKeeper.close();
+    },
   };
 
   async function report(): Promise<ProcessReport> {
@@ -137,29 +141,4 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
       ...(webhook && { webhook }),
     };
   }
-}
-
-/** Lag of the event loop: the delay of every request while another one computes. */
-interface LoopMonitor extends Closable {
-  /** @returns milliseconds: the 99th percentile of the delay since the last call */
-  take(): number;
-}
-
-/** Fifty samples a second. */
-const RESOLUTION_MS = 20;
-
-function monitorLoop(): LoopMonitor {
-  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  histogram.enable();
-  return {
-    take() {
-      // The histogram has the time between samples, which should be this far apart.
-      const lateMs = histogram.count === 0 ? 0 : histogram.percentile(99) / 1e6 - RESOLUTION_MS;
-      histogram.reset();
-      return Math.max(0, Math.round(lateMs * 100) / 100);
-    },
-    async close() {
-      histogram.disable();
-    },
-  };
 }

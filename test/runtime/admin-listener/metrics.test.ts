@@ -49,6 +49,24 @@ describe("createMetrics()", () => {
     expect(metrics.totals()).toMatchObject({ allowed: 2, denied: 2 });
   });
 
+  test("has the delay of the event loop, of the turns since the last scrape", async () => {
+    const metrics = createMetrics();
+    // A turn with much work.
+    await new Promise<void>((resolve) => {
+      setTimeout(() => {
+        const startedMs = performance.now();
+        while (performance.now() - startedMs < 20);
+        setTimeout(resolve);
+      });
+    });
+    const lines = await linesOf(metrics, "gateway_nodejs_eventloop_lag_");
+    const values = new Map(lines.map((line) => line.split(" ") as [string, string]));
+    expect(lines).toHaveLength(8);
+    expect(Number(values.get("gateway_nodejs_eventloop_lag_max_seconds"))).toBeGreaterThan(0.015);
+    expect(Number(values.get("gateway_nodejs_eventloop_lag_min_seconds"))).toBeLessThan(0.02);
+    expect(values.get("gateway_nodejs_eventloop_lag_p99_seconds")).toMatch(/^\d+(\.\d+)?(e-\d+)?$/);
+  });
+
   test("counts what candidates would change by their kind, not by their name", async () => {
     const metrics = createMetrics();
     const shadow = compileShadow({
