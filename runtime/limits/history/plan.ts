@@ -11,6 +11,7 @@ import type { Facts } from "../../policy/facts.ts";
 import { parseDecimal, unitsOf } from "../../policy/mcp/decimal.ts";
 import { FALSE, TRUE } from "../../policy/packed-outcome.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
+import { hashSecret } from "../../shared/keys.ts";
 
 /** Identities of a caller. */
 export interface HistoryCaller {
@@ -129,13 +130,20 @@ function keyOf(route: string, rule: HistoryRule, caller: HistoryCaller, facts?: 
   return { route, rule, text: JSON.stringify([route, name, effect.kind, whose, id, identity, value]) };
 }
 
+/** Longer values are kept as their hash: callers choose them, and keys stay in memory. */
+const MAX_VALUE = 100;
+
 /** Equal texts for equal values. @returns undefined for other values than a text, number or boolean */
 function valueOf({ mcp }: Facts, pointer: readonly string[]): string | undefined {
   const value = mcp?.arguments?.find(pointer, true);
-  if (typeof value === "string") return `"${value}`;
-  if (typeof value === "boolean") return String(value);
   const number = numberOf(value);
-  return number && `${number.sign} ${number.digits} ${number.exponent}`;
+  const text =
+    typeof value === "string"
+      ? `"${value}`
+      : typeof value === "boolean"
+        ? String(value)
+        : number && `${number.sign} ${number.digits} ${number.exponent}`;
+  return text !== undefined && text.length > MAX_VALUE ? `#${hashSecret(text)}` : text;
 }
 
 /** @returns undefined if the argument is not a number that can be counted */

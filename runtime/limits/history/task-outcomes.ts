@@ -12,10 +12,16 @@ import type { RouteHistory, HistoryKey } from "./plan.ts";
 import type { StoreHistory } from "./store-history.ts";
 
 export interface TaskOutcomes {
-  /** @param taskId the upstream's */
-  keep(taskId: string, outcomes: readonly HistoryKey[]): Promise<void>;
+  keep(task: UserTask, outcomes: readonly HistoryKey[]): Promise<void>;
   /** The task has ended. */
-  settle(route: RouteHistory, taskId: string, hasSucceeded: boolean): Promise<void>;
+  settle(route: RouteHistory, task: UserTask, hasSucceeded: boolean): Promise<void>;
+}
+
+export interface UserTask {
+  /** The upstream's. */
+  readonly id: string;
+  /** The user who began it: upstreams can give tasks of two users the same ID. */
+  readonly userId: string | undefined;
 }
 
 export interface TaskOutcomeDeps {
@@ -40,16 +46,16 @@ export function createTaskOutcomes({ store, history, clock, log }: TaskOutcomeDe
     }
   };
   return {
-    keep: (taskId, outcomes) =>
+    keep: (task, outcomes) =>
       attempt(async () => {
         const [first] = outcomes;
         if (first === undefined) return;
         const value: Stored = outcomes.map(({ rule, text }) => [rule.name, hashSecret(text)]);
-        await store.put(keyOf(first.route, taskId), value, { expiresAt: epochSeconds(clock) + KEPT_SECONDS });
+        await store.put(keyOf(first.route, task), value, { expiresAt: epochSeconds(clock) + KEPT_SECONDS });
       }),
-    settle: ({ key, rules }, taskId, hasSucceeded) =>
+    settle: ({ key, rules }, task, hasSucceeded) =>
       attempt(async () => {
-        const found = await store.take<Stored>(keyOf(key, taskId));
+        const found = await store.take<Stored>(keyOf(key, task));
         if (!hasSucceeded) return;
         for (const [name, digest] of found?.value ?? []) {
           const rule = rules.find((each) => each.name === name && each.effect.kind === "after");
@@ -59,6 +65,6 @@ export function createTaskOutcomes({ store, history, clock, log }: TaskOutcomeDe
   };
 }
 
-function keyOf(route: string, taskId: string): string {
-  return `history-task:${hashSecret(JSON.stringify([route, taskId]))}`;
+function keyOf(route: string, { id, userId = "" }: UserTask): string {
+  return `history-task:${hashSecret(JSON.stringify([route, userId, id]))}`;
 }

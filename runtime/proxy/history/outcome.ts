@@ -45,20 +45,23 @@ type StoreOutcome = (outcome: CallOutcome) => Promise<void> | undefined;
 /** @returns undefined if no rule needs the outcome */
 function storeFor(
   { history, taskOutcomes }: OutcomeDeps,
-  { history: plan, prepared, message, tasks }: RequestContext,
+  { history: plan, prepared, message, tasks, principal }: RequestContext,
 ): StoreOutcome | undefined {
   const { history: route } = prepared;
   if (route?.needsOutcomes !== true || history === undefined || message?.kind !== "request") return undefined;
   const outcomes = plan?.outcomes ?? [];
+  const userId = principal?.user.id;
   if (outcomes.length > 0)
     return (outcome) => {
       if (outcome.kind === "success") return markOutcomes(outcomes, history);
-      return outcome.kind === "task" ? taskOutcomes?.keep(outcome.id, outcomes) : undefined;
+      return outcome.kind === "task" ? taskOutcomes?.keep({ id: outcome.id, userId }, outcomes) : undefined;
     };
   const id = tasks?.task?.id;
   if (id === undefined || taskOutcomes === undefined) return undefined;
   return ({ kind }) =>
-    kind === "success" || kind === "failure" ? taskOutcomes.settle(route, id, kind === "success") : undefined;
+    kind === "success" || kind === "failure"
+      ? taskOutcomes.settle(route, { id, userId }, kind === "success")
+      : undefined;
 }
 
 class OutcomeReader implements StreamReceiver {
@@ -73,6 +76,7 @@ class OutcomeReader implements StreamReceiver {
   #last: Buffer | undefined;
   /** While an outcome is being stored: everything that follows. */
   #held: (() => void)[] | undefined;
+  #heldBytes = 0;
 
   constructor(context: RequestContext, store: StoreOutcome, next: StreamReceiver, owner: Guarded) {
     this.#context = context;
@@ -88,7 +92,10 @@ class OutcomeReader implements StreamReceiver {
 
   onData(chunk: Buffer): boolean | void {
     if (this.#held) {
-      this.#held.push(() => void this.#next.onData(chunk));
+      this.#heldBytes += chunk.length;
+      // Nothing has to follow a response.
+      if (this.#heldBytes > MAX_BYTES) this.refuseAnswer("more data after the response than is kept");
+      else this.#held.push(() => void this.#next.onData(chunk));
       return;
     }
     if (this.#mode === "events") {

@@ -1,6 +1,9 @@
 /** `mcp.server.history_rules` on the wire, over two processes with one store, whose clocks are 90 seconds apart. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { compileHistoryRules, type HistoryRule } from "../../../runtime/features/mcp/compile-history.ts";
+import { planCall } from "../../../runtime/limits/history/plan.ts";
+import { argumentsOf } from "../../../runtime/policy/mcp/argument-values.ts";
 import { RateLimits } from "../../../runtime/limits/rate-limits.ts";
 import { StoreHistory } from "../../../runtime/limits/history/store-history.ts";
 import { createTaskOutcomes } from "../../../runtime/limits/history/task-outcomes.ts";
@@ -10,7 +13,7 @@ import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { snapshotFrom } from "../../support/config.ts";
 import { createTestAuthenticator, startPipeline, testPrincipal, type Pipeline } from "../../support/pipeline.ts";
-import { sendRaw } from "../../support/raw-client.ts";
+import { openRaw, sendRaw } from "../../support/raw-client.ts";
 import { createBreakableStore, type BreakableStore } from "../../support/store.ts";
 import { startVictim, type Victim } from "../../support/victim.ts";
 
@@ -26,6 +29,10 @@ let replicas: readonly Pipeline[];
 /** Body of the next responses, instead of a successful result; "events": in an event stream. */
 let answer: ((id: unknown) => object) | undefined;
 let isStream = false;
+/** More of the stream after its response. */
+let rest = "";
+/** What the store waits for. */
+let stalled: Promise<unknown> = Promise.resolve();
 
 const RULES = `
   - { name: reviewed, calls: { or: [{ mcp_tool: publish }] }, after: { calls: { or: [{ mcp_tool: review }] }, within: 1h, same_argument: /document } }
@@ -40,10 +47,12 @@ const RULES = `
 beforeEach(async () => {
   answer = undefined;
   isStream = false;
+  rest = "";
+  stalled = Promise.resolve();
   victim = await startVictim(({ body }, socket) => {
     const { id } = JSON.parse(body.toString()) as { id: unknown };
     const json = JSON.stringify(answer?.(id) ?? { jsonrpc: "2.0", id, result: { content: [] } });
-    const text = isStream ? `event: message\ndata: {"jsonrpc":"2.0","method":"n"}\n\ndata: ${json}\n\n` : json;
+    const text = isStream ? `event: message\ndata: {"jsonrpc":"2.0","method":"n"}\n\ndata: ${json}\n\n${rest}` : json;
     const type = isStream ? "text/event-stream" : "application/json";
     socket.write(
       `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
@@ -60,7 +69,10 @@ beforeEach(async () => {
             history_rules: ${RULES.replaceAll("\n", "\n            ")}
   `;
   const storeClock = createTestClock();
-  breakable = createBreakableStore(storeClock, createMemoryStore({ clock: storeClock }));
+  const memory = createMemoryStore({ clock: storeClock });
+  const allot = memory.allot.bind(memory);
+  memory.allot = (...args) => stalled.then(() => allot(...args));
+  breakable = createBreakableStore(storeClock, memory);
   const later = createTestClock(storeClock.now() + 90_000);
   clocks = [storeClock, later];
   replicas = await Promise.all(clocks.map((clock) => startReplica(yaml, clock)));
@@ -110,25 +122,26 @@ interface Answer {
   readonly body: { readonly error?: { code: number; message: string; data: Record<string, unknown> } };
 }
 
-async function post(message: object, replica = 0, user = "alice", headers: readonly string[] = []): Promise<Answer> {
+function requestOf(message: object, user = "alice", headers: readonly string[] = []): string {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 7, ...message });
+  return [
+    "POST / HTTP/1.1",
+    "Host: mcp.example",
+    "Connection: close",
+    `Authorization: Bearer gwt_${user}`,
+    "Accept: application/json, text/event-stream",
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...headers,
+    "",
+    body,
+  ].join("\r\n");
+}
+
+async function post(message: object, replica = 0, user?: string, headers?: readonly string[]): Promise<Answer> {
   const pipeline = replicas[replica];
   if (!pipeline) throw new Error("no such replica");
-  const { status, body: text } = await sendRaw(
-    pipeline.port,
-    [
-      "POST / HTTP/1.1",
-      "Host: mcp.example",
-      "Connection: close",
-      `Authorization: Bearer gwt_${user}`,
-      "Accept: application/json, text/event-stream",
-      "Content-Type: application/json",
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      ...headers,
-      "",
-      body,
-    ].join("\r\n"),
-  );
+  const { status, body: text } = await sendRaw(pipeline.port, requestOf(message, user, headers));
   return { status, body: text.startsWith("{") ? (JSON.parse(text) as Answer["body"]) : {} };
 }
 
@@ -180,6 +193,43 @@ describe("after", () => {
     expect(await call("publish", { document: "d" }, 1)).toMatchObject(denied("history-after"));
   });
 
+  test("a stream that goes on while a success is being stored is not kept without end", async () => {
+    isStream = true;
+    rest = `: ${"x".repeat(2 * 1024 * 1024)}\n\n`;
+    let release = (): void => {};
+    answer = (id) => {
+      stalled = new Promise<void>((resolve) => (release = resolve));
+      return { jsonrpc: "2.0", id, result: { content: [] } };
+    };
+    const params = { name: "review", arguments: { document: "d" } };
+    const { port = 0 } = replicas[0] ?? {};
+    const connection = openRaw(port, requestOf({ method: "tools/call", params }));
+    await connection.closed;
+    release();
+    expect(connection.text.length).toBeLessThan(1024 * 1024);
+  });
+
+  test("long values of the argument are kept as hashes", async () => {
+    const long = "d".repeat(3_000);
+    await call("review", { document: `${long}1` });
+    expect(await call("publish", { document: `${long}2` }, 1)).toMatchObject(denied("history-after"));
+    expect((await call("publish", { document: `${long}1` }, 1)).body.error).toBeUndefined();
+    const [rule] = compileHistoryRules([
+      {
+        name: "r",
+        calls: { or: [{ mcp_tool: "t" }] },
+        after: { calls: { or: [{ mcp_tool: "t" }] }, within: "1h", same_argument: "/a" },
+      },
+    ]) as [HistoryRule];
+    const facts = {
+      http: { method: "POST", path: "/", host: "h", ip: "" },
+      mcp: { method: "tools/call", tool: "t", arguments: argumentsOf({ a: "x".repeat(100_000) }) },
+    };
+    const caller = { user: "u", grant: undefined, client: undefined, run: undefined };
+    const [key] = planCall({ key: "o/r", rules: [rule] }, facts, caller)?.outcomes ?? [];
+    expect(key?.text.length).toBeLessThan(500);
+  });
+
   test("a call that becomes a task counts once its result is known, at any process", async () => {
     const declared = { task: { ttl: 60_000 } };
     answer = (id) => ({ jsonrpc: "2.0", id, result: { task: { taskId: "t1", status: "working" } } });
@@ -193,7 +243,16 @@ describe("after", () => {
     await post({ method: "tasks/get", params: { taskId } });
     expect(await call("publish", { document: "d" })).toMatchObject(denied("history-after"));
     answer = undefined;
+    // Another user's task with the same ID of the upstream is another one.
+    answer = (id) => ({ jsonrpc: "2.0", id, result: { task: { taskId: "t1", status: "working" } } });
+    const params = { name: "review", arguments: { document: "e" }, ...declared };
+    const other = await post({ method: "tools/call", params }, 1, "bob");
+    const { task } = (other.body as unknown as { result: { task: { taskId: string } } }).result;
+    answer = undefined;
     await post({ method: "tasks/result", params: { taskId } }, 1);
+    expect(await call("publish", { document: "e" }, 0, "bob")).toMatchObject(denied("history-after"));
+    await post({ method: "tasks/result", params: { taskId: task.taskId } }, 1, "bob");
+    expect((await call("publish", { document: "e" }, 0, "bob")).body.error).toBeUndefined();
     expect((await call("publish", { document: "d" })).body.error).toBeUndefined();
   });
 });
