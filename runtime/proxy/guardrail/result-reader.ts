@@ -78,7 +78,8 @@ class ResultReader implements StreamReceiver {
     this.#owner = owner;
     const { message } = context;
     context.exchange.onClose(() => this.#leaving.abort());
-    this.#exemptId = METHODS.has(message?.facts.method) ? undefined : message?.id;
+    const isExempt = message?.kind === "request" && !METHODS.has(message.facts.method);
+    this.#exemptId = isExempt ? message.id : undefined;
     this.#maxBytes = this.#exemptId === undefined ? MAX_BYTES : MAX_EXEMPT_BYTES;
     this.#events = new EventBlocks(this.#maxBytes);
   }

@@ -9,6 +9,8 @@ import {
   startModernMember,
   type MemberServer,
 } from "../../support/federation.ts";
+import { createSafeFetch } from "../../../runtime/http/fetch/safe-fetch.ts";
+import { startVictim } from "../../support/victim.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { toolCallBody } from "../../support/mcp.ts";
 import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
@@ -17,7 +19,9 @@ let old: MemberServer;
 let fresh: MemberServer;
 let pipeline: Pipeline;
 
-const configured = (more: { all?: string; old?: string; fresh?: string; to?: string } = {}): string => `
+const configured = (
+  more: { all?: string; old?: string; fresh?: string; to?: string; server?: string } = {},
+): string => `
 runtime_flags: { mcp: true }
 routes:
   - name: all
@@ -29,13 +33,13 @@ routes:
     from: http://localhost:${pipeline.port}
     prefix: /old
     to: ${more.to ?? old.origin}
-    mcp: { server: {} }
+    mcp: { server: {${more.server ?? ""}} }
     policy: [{ allow: { and: [{ domain: example.com }] } }${more.old ?? ""}]
   - name: new
     from: http://localhost:${pipeline.port}
     prefix: /new
     to: ${fresh.origin}
-    mcp: { server: {} }
+    mcp: { server: {${more.server ?? ""}} }
     policy: [{ allow: { and: [{ domain: example.com }] } }${more.fresh ?? ""}]
 `;
 
@@ -44,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([old.close(), fresh.close()]));
 beforeEach(async () => {
-  pipeline = await startPipeline("routes: []");
+  pipeline = await startPipeline("routes: []", { guardrailFetch: createSafeFetch({ development: true }) });
   pipeline.swap(configured());
 });
 afterEach(async () => {
@@ -95,6 +99,36 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a client of revision %s", 
     expect(completion.values).toEqual(["ann", "bob"]);
     expect(client.getInstructions()).toMatch(/New files\./);
     await client.close();
+  });
+
+  test("has its calls checked by the guardrails of members, as if it called them directly", async () => {
+    const asked: unknown[] = [];
+    const hook = await startVictim(({ body }, socket) => {
+      const { phase, route, tool, arguments: given } = JSON.parse(body.toString()) as Record<string, unknown>;
+      asked.push([phase, route, tool]);
+      const isDenied = JSON.stringify(given ?? "").includes("bad");
+      const changed = isDenied ? { verdict: "deny", reason: "bad" } : { verdict: "mutate", arguments: { text: "b" } };
+      const result = { verdict: "mutate", result: { content: [{ type: "text", text: "checked" }] } };
+      const text = JSON.stringify(phase === "request" ? changed : result);
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
+    });
+    const key = Buffer.alloc(32, 5).toString("base64");
+    const guardrail = `guardrail: { url: "${hook.origin}", secret: ${key}, results: true, timeout: 1m }`;
+    pipeline.swap(configured({ server: guardrail }));
+    const { client } = await connectV2(pipeline, revision);
+    for (const name of ["old", "new"]) {
+      expect(textOf(await client.callTool({ name: `${name}__echo`, arguments: { text: "a" } }))).toBe("checked");
+      await expect(client.callTool({ name: `${name}__echo`, arguments: { text: "bad" } })).rejects.toThrow(
+        /denied by the guardrail: bad/,
+      );
+    }
+    expect(asked).toEqual(
+      ["old", "new"].flatMap((name) =>
+        ["request", "response", "request"].map((phase) => [phase, `default/${name}`, "echo"]),
+      ),
+    );
+    await client.close();
+    await hook.close();
   });
 });
 

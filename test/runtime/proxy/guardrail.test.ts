@@ -12,7 +12,8 @@ import { createKeys } from "../../../runtime/shared/keys.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
-import { snapshotFrom } from "../../support/config.ts";
+import { compileRoute, compileSettings } from "../../../runtime/config/compile-settings.ts";
+import { checkedFrom, secretsFrom, snapshotFrom } from "../../support/config.ts";
 import { modernHeaders, modernMeta } from "../../support/mcp.ts";
 import { startPipeline, testPrincipal, type Pipeline } from "../../support/pipeline.ts";
 import { sendRaw } from "../../support/raw-client.ts";
@@ -357,6 +358,20 @@ describe("a guardrail that attacks or fails", () => {
     expect(records()[0]?.["reason"]).toMatch(/^127\.0\.0\.1:\d+: ECONNREFUSED/);
   });
 
+  test("is at an address that the owner of the route may not reach: denied, and not asked", async () => {
+    await start();
+    await pipeline.close();
+    const { routes, settings } = checkedFrom(configured());
+    const secrets = secretsFrom({});
+    const live = compileSettings(settings, secrets);
+    const compiled = routes.map((route) => compileRoute({ ...route, reach: "network" }, live, secrets));
+    const snapshot = { ...snapshotFrom(configured()), routes: compiled };
+    pipeline = await startPipeline("", { snapshot, guardrailFetch: createSafeFetch({ development: true }) });
+    expect(await call("read")).toMatchObject(denied("guardrail-failed"));
+    expect(records()[0]?.["reason"]).toMatch(/is at 127\.0\.0\.1, /);
+    expect(hook.requests).toEqual([]);
+  });
+
   test("cannot be asked, as the process has no client for it: denied", async () => {
     await start();
     await pipeline.close();
@@ -517,6 +532,33 @@ describe("with results, a result", () => {
     expect((await post({ method: "ping" })).text).toContain('"reason":"guardrail-denied"');
     answer = json;
     expect((await post({ method: "ping" })).text).toContain("secret-sentinel");
+  });
+
+  test("in the response to a client's own response is checked", async () => {
+    await start(", results: true");
+    onResults({ verdict: "deny" });
+    answer = () => json(3);
+    const reply = await post({ id: 3, result: {} });
+    expect(reply.text).toContain('"id":3,"error"');
+    expect(reply.text).not.toContain("secret-sentinel");
+  });
+
+  test("in a stream of GET, where old servers answer calls, is checked", async () => {
+    await start(", results: true");
+    onResults({ verdict: "mutate", result: { content: [] } });
+    answer = () => {
+      const { type, text } = events(7);
+      return {
+        type,
+        text: `event: endpoint\ndata: /messages?session=1\n\n${text}data: {"jsonrpc":"2.0","id":8,"Result":{}}\n\n`,
+      };
+    };
+    const lines = ["GET / HTTP/1.1", "Host: mcp.example", "Connection: close", "Authorization: Bearer gwt_alice"];
+    const { body } = await sendRaw(pipeline.port, [...lines, "Accept: text/event-stream", "", ""].join("\r\n"));
+    expect(body).toContain('"id":7,"result":{"content":[]}');
+    expect(body).toContain("event: endpoint");
+    expect(body).not.toMatch(/secret-sentinel|Result/);
+    expect(hook.requests).toHaveLength(1);
   });
 
   test("of a task is checked where it comes: in the task, and in a notification", async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { formatOutcome, type OutcomeInput } from "../../../runtime/audit/outcome-record.ts";
 import type { RecordWriter } from "../../../runtime/audit/record-writer.ts";
+import { createSafeFetch } from "../../../runtime/http/fetch/safe-fetch.ts";
 import { endBroken } from "../../../runtime/http/end-broken.ts";
 import type { Exchange } from "../../../runtime/http/exchange.ts";
 import type { Decision } from "../../../runtime/policy/facts.ts";
@@ -55,6 +56,7 @@ beforeAll(async () => {
       );
     if (target === "/missing") answer("404 Not Found", "{}");
     else if (target === "/broken") answer("500 Internal Server Error", "{}");
+    else if (target === "/check") answer("200 OK", '{"verdict":"deny","reason":"private"}');
     else if (target === "/half") {
       answer("200 OK", "{}", 100);
       socket.destroySoon();
@@ -75,8 +77,14 @@ beforeAll(async () => {
         policy:
           - allow: { and: [{ email: alice@example.com }] }
           - deny: { or: [{ mcp_tool: { starts_with: delete_ } }] }
+      - from: https://guarded.example
+        to: ${victim.origin}
+        policy: [{ allow: { and: [{ email: alice@example.com }] } }]
+        mcp:
+          server:
+            guardrail: { url: "${victim.origin}/check", secret: ${"A".repeat(43)}=, results: true, shadow: true, timeout: 1m }
   `;
-  audited = await startPipeline(yaml, { records });
+  audited = await startPipeline(yaml, { records, guardrailFetch: createSafeFetch({ development: true }) });
   plain = await startPipeline(yaml);
 });
 afterAll(async () => {
@@ -133,6 +141,20 @@ test.each([
   expect(outcome["duration-ms"]).toBeGreaterThan(0);
   expect(outcome).not.toHaveProperty("list-hidden");
   expect(check).toMatchObject(decided);
+});
+
+test("the verdict of a guardrail about a call is in its record, the one about the result in its outcome", async () => {
+  const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}`;
+  const request = list
+    .replace("mcp.example", "guarded.example")
+    .replace(LIST, call)
+    .replace(`: ${LIST.length}`, `: ${call.length}`);
+  const { outcome, check } = await outcomeOf(() => sendRaw(audited.port, request));
+  const guardrail = { verdict: "deny", reason: "private", shadow: true };
+  expect([check, outcome]).toMatchObject([
+    { guardrail, allow: true },
+    { guardrail, status: 200 },
+  ]);
 });
 
 test("an error of the gateway in the middle of a response is not the client's", () => {

@@ -46,6 +46,18 @@ describe("explainRequest()", () => {
     expect(text).toContain("allow, all of: true");
   });
 
+  test("says that it does not ask a guardrail, where that could change the answer", () => {
+    const guardrail = 'guardrail: { url: "https://guardrail.internal", secret_ref: "env:KEY" }';
+    const yaml = YAML.replace("server: {}", `server: { ${guardrail} }`);
+    const alice = { email: "alice@example.com", groups: "engineering" };
+    const note = "note: the guardrail of the route is not asked here";
+    expect(ask({ ...alice, tool: "get_repo" }, yaml).text).toContain(note);
+    expect(ask({ ...alice, tool: "delete_repo" }, yaml).text).not.toContain(note);
+    expect(
+      ask({ ...alice, tool: "get_repo" }, yaml.replace('"env:KEY"', '"env:KEY", shadow: true')).text,
+    ).not.toContain(note);
+  });
+
   test("on a federated route, the member's policy decides as well, under the member's own names", () => {
     const yaml = `${YAML}  - name: all
     from: https://all.example.com
