@@ -31,10 +31,9 @@ const scanner = new JsonScanner();
 
 /**
  * @param bytes valid UTF-8
- * @param scanned arguments of a tool that were scanned before, in the message that these bytes come from
  * @returns the members, or the reason why this is not a message
  */
-export function readEnvelope(bytes: Buffer, scanned?: TextSpan): Envelope | RefusalReason {
+export function readEnvelope(bytes: Buffer): Envelope | RefusalReason {
   try {
     scanner.start(bytes);
     const kind = scanner.peek();
@@ -45,7 +44,7 @@ export function readEnvelope(bytes: Buffer, scanned?: TextSpan): Envelope | Refu
       return "mcp-invalid-message";
     }
     const envelope = emptyEnvelope();
-    const hasLookAlike = readMembers(envelope, scanned);
+    const hasLookAlike = readMembers(envelope);
     scanner.finish();
     return hasLookAlike ? "mcp-look-alike-key" : envelope;
   } catch (error) {
@@ -64,7 +63,7 @@ const SCAN_REFUSALS: Readonly<Record<ScanReason, RefusalReason>> = {
 };
 
 /** @returns true when a key of the envelope, of `params` or of `_meta` looks like a known one */
-function readMembers(envelope: Envelope, scanned: TextSpan | undefined): boolean {
+function readMembers(envelope: Envelope): boolean {
   let hasLookAlike = false;
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
@@ -73,7 +72,7 @@ function readMembers(envelope: Envelope, scanned: TextSpan | undefined): boolean
       case "params":
         if (scanner.peek() === "object") {
           envelope.params = OBJECT;
-          if (readParams(envelope, scanned)) hasLookAlike = true;
+          if (readParams(envelope)) hasLookAlike = true;
         } else {
           envelope.params = scanner.take();
         }
@@ -93,19 +92,12 @@ function readMembers(envelope: Envelope, scanned: TextSpan | undefined): boolean
   return hasLookAlike;
 }
 
-function readParams(envelope: Envelope, scanned: TextSpan | undefined): boolean {
+function readParams(envelope: Envelope): boolean {
   let hasLookAlike = false;
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
     const member = knownMember(scanner);
-    if (member === "arguments" && scanned !== undefined && scanner.skipScanned(scanned)) envelope.arguments = scanned;
-    else if (
-      member === "name" ||
-      member === "uri" ||
-      member === "taskId" ||
-      member === "arguments" ||
-      member === "ref"
-    ) {
+    if (member === "name" || member === "uri" || member === "taskId" || member === "arguments" || member === "ref") {
       envelope[member] = scanner.take();
     } else if (member === "_meta" && scanner.peek() === "object") {
       if (readMeta(envelope)) hasLookAlike = true;

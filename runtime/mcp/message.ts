@@ -27,8 +27,6 @@ export interface MessageOptions {
    * For rules that name tools: whether they can decide about a name that is not plain. Default: all names are accepted.
    */
   readonly isClearTool?: ToolNameCheck | undefined;
-  /** Position of a tool's arguments that were scanned in another message, see `readEnvelope`. */
-  readonly scanned?: TextSpan | undefined;
 }
 
 export interface McpMessage {
@@ -55,7 +53,7 @@ export function parseMessage(
   if (!isIdentityCoding(headers.contentEncoding)) return refusal("mcp-content-encoding");
   const hasByteOrderMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   if (hasByteOrderMark || !isUtf8(bytes)) return refusal("mcp-not-utf8");
-  const envelope = readEnvelope(bytes, options.scanned);
+  const envelope = readEnvelope(bytes);
   if (typeof envelope === "string") return refusal(envelope);
   const message = validateShape(bytes, envelope, options);
   if (!message.ok) return message;
@@ -63,8 +61,11 @@ export function parseMessage(
 }
 
 /** JSON text of the tool's arguments, as sent; undefined when the message calls no tool or has no arguments. */
-export function toolArguments(message: McpMessage): string | undefined {
-  return argumentsText(message.bytes, message.argumentsSpan);
+export function toolArguments({
+  bytes,
+  argumentsSpan,
+}: Pick<McpMessage, "bytes" | "argumentsSpan">): string | undefined {
+  return argumentsText(bytes, argumentsSpan);
 }
 
 /** Whether a message contains a text outside the tool's arguments, which may be long and have no meaning here. */
@@ -106,12 +107,15 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   const tool = plainText(bytes, envelope.name);
   const argumentsKind = envelope.arguments?.kind ?? "object";
   if (tool === undefined || tool === "") return refusal("mcp-invalid-tool-call", id);
-  const { isClearTool } = options;
-  if (isClearTool && !isPlainToolName(tool) && !isClearTool(tool)) return refusal("mcp-unclear-tool-name", id);
+  if (isUnclear(tool, options)) return refusal("mcp-unclear-tool-name", id);
   if (argumentsKind !== "object" && argumentsKind !== "null") return refusal("mcp-invalid-tool-call", id);
   const argumentsSpan = envelope.arguments;
   const facts = { method, tool, arguments: readArguments(() => argumentsText(bytes, argumentsSpan)) };
   return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan };
+}
+
+export function isUnclear(tool: string, { isClearTool }: MessageOptions): boolean {
+  return isClearTool !== undefined && !isPlainToolName(tool) && !isClearTool(tool);
 }
 
 /** Facts of a message that calls no tool. A message without a name has none: the upstream rejects it. */

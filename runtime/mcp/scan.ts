@@ -166,13 +166,6 @@ export class JsonScanner {
     }
   }
 
-  /** Walks over a value that was scanned before. @returns false: another value is next */
-  skipScanned({ start, end }: TextSpan): boolean {
-    if (this.afterSpace(this.pos) !== start) return false;
-    this.pos = end;
-    return true;
-  }
-
   /** Only white space may remain. */
   finish(): void {
     this.pos = this.afterSpace(this.pos);

@@ -92,13 +92,12 @@ export function readMessage({ blocks }: MessageDeps): Step {
       : undefined;
     // If rules or scopes name tools, reject names that an upstream might fold or trim into another one.
     const options = clearTools(route, blocks);
-    const scanned = context.federated?.scanned;
     const done = (inspection: Inspection): void => {
       clearTimeout(timer);
       context.inspection = inspection;
       resume();
     };
-    inspect(exchange, maxBytes, done, scanned === undefined ? options : { ...options, scanned });
+    inspect(exchange, maxBytes, done, options, context.federated?.message);
   };
 }
 

@@ -10,7 +10,6 @@ import type { CallPlan } from "../limits/history/plan.ts";
 import type { McpMessage } from "../mcp/message.ts";
 import type { GuardrailNote, GuardrailVerdict } from "../audit/guardrail-note.ts";
 import type { MemberSessions } from "../mcp/federation/sessions.ts";
-import type { TextSpan } from "../mcp/scan.ts";
 import type { Operation } from "../mcp/operations/operation.ts";
 import type { OpenedMessage } from "../mcp/tasks/task-requests.ts";
 import type { Decision, Facts, ApprovalNeed } from "../policy/facts.ts";
@@ -32,8 +31,8 @@ export interface FederatedOrigin {
   readonly route: string;
   /** Name or URI in the client's message; "" for none. */
   readonly name: string;
-  /** Position of the arguments in the message to the member: the same bytes as in the client's, which were scanned. */
-  readonly scanned: TextSpan | undefined;
+  /** The message to the member, if it was written from the client's, which was read. */
+  readonly message: McpMessage | undefined;
 }
 
 export interface Aborting {

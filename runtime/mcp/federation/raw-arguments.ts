@@ -3,9 +3,10 @@
  *
  * Promise: the member gets the client's arguments unchanged. Pure.
  */
-import type { McpMessage } from "../message.ts";
+import { readArguments } from "../../policy/mcp/argument-values.ts";
+import { toolArguments, type McpMessage } from "../message.ts";
 import type { TextSpan } from "../scan.ts";
-import { readMessage, readMessageText, recordOf, writeJson, type MessageJson } from "./json.ts";
+import { idText, readMessage, readMessageText, recordOf, writeJson, type MessageJson } from "./json.ts";
 
 export interface RawArguments {
   readonly kind: TextSpan["kind"];
@@ -33,15 +34,15 @@ export function readClientMessage({ bytes, argumentsSpan }: McpMessage): ClientM
 
 const CLOSE = Buffer.from("}}");
 
-/** @param message a call that names a tool @returns its bytes, and the position of the arguments in them */
-export function writeCall(
-  message: MessageJson,
-  args: RawArguments,
-): { readonly bytes: Buffer; readonly span: TextSpan } {
+/** @param message a call that names a tool @returns what `parseMessage()` would make of its bytes */
+export function writeCall(message: MessageJson, args: RawArguments, isModern: boolean): McpMessage {
   const { params, ...others } = message;
   const beginning = `${writeJson(others).slice(0, -1)},"params":${writeJson(params).slice(0, -1)},"arguments":`;
   const before = Buffer.from(beginning);
   const start = before.length;
-  const span = { kind: args.kind, start, end: start + args.bytes.length, isEscaped: false };
-  return { bytes: Buffer.concat([before, args.bytes, CLOSE]), span };
+  const bytes = Buffer.concat([before, args.bytes, CLOSE]);
+  const argumentsSpan = { kind: args.kind, start, end: start + args.bytes.length, isEscaped: false };
+  const text = (): string | undefined => toolArguments({ bytes, argumentsSpan });
+  const facts = { method: "tools/call", tool: String(recordOf(params)["name"]), arguments: readArguments(text) };
+  return { ok: true, kind: "request", id: idText(message["id"]), facts, isModern, bytes, argumentsSpan };
 }

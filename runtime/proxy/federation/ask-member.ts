@@ -64,8 +64,10 @@ export function openMember(
   receiver: MemberReceiver,
 ): MemberExchange {
   const { route } = member.prepared;
-  const call = message && args && writeCall(message, args);
+  const isModern = version >= MODERN;
+  const call = message && args && writeCall(message, args, isModern);
   const body = call ? call.bytes : message && writeMessage(message);
+  const params = method === "POST" ? paramsOf(caller, message) : [];
   const exchange = new MemberExchange(
     caller,
     {
@@ -80,13 +82,14 @@ export function openMember(
         ...(body ? ["content-type", "application/json", "content-length", String(body.length)] : []),
         ...(session === undefined ? [] : ["mcp-session-id", session]),
         ...(lastEventId === undefined ? [] : ["last-event-id", lastEventId]),
-        ...(message && version >= MODERN ? mirrors(message) : []),
-        ...(method === "POST" ? paramsOf(caller, message) : []),
+        ...(message && isModern ? mirrors(message) : []),
+        ...params,
         ...traceOf(caller),
       ],
       body,
       calledAs,
-      scanned: call?.span,
+      // Headers that repeat arguments are compared with them.
+      message: params.length === 0 ? call : undefined,
     },
     receiver,
   );

@@ -11,7 +11,7 @@ import type { PendingAnswers } from "./pending-answers.ts";
 import { askMember, type RouteMember, type RunMember } from "./ask-member.ts";
 import type { GapReason, Gaps } from "./gaps.ts";
 import { askForInput } from "./input.ts";
-import type { Link, Links } from "./links.ts";
+import type { Link, LinkFailure, Links } from "./links.ts";
 import type { MemberCall } from "./member-call.ts";
 import { OpenCall } from "./streams/open-call.ts";
 import { notConnected } from "./refusals.ts";
@@ -29,6 +29,17 @@ export interface CallDeps {
   readonly answers: PendingAnswers;
   readonly streams: Streams;
   readonly current?: CurrentPrincipal | undefined;
+}
+
+/** A call on its way, in as many rounds as the member needs. */
+interface Rounds {
+  readonly call: MemberCall;
+  readonly open: OpenCall;
+  /** As the member gets it in the first round. */
+  readonly own: MessageJson;
+  readonly body: MessageJson;
+  readonly sessions: MemberCall["client"]["sessions"];
+  readonly round: number;
 }
 
 /** For messages without an awaited response. */
@@ -61,35 +72,49 @@ export class MemberCalls {
     return cancel !== undefined;
   }
 
-  async make(call: MemberCall): Promise<void> {
-    const { context, client, member, reply } = call;
-    const own = this.#own(call);
-    if (typeof own === "string") return reply.error(-32602, own);
+  /** Without a promise where the member's revision is known. */
+  make(call: MemberCall): Promise<void> | void {
+    const body = this.#own(call);
+    if (typeof body === "string") return call.reply.error(-32602, body);
     const open = new OpenCall(this.#deps.streams, call);
-    let body = own;
-    let { sessions } = client;
-    for (let round = 1; ;) {
-      const link = await this.#deps.links.open(context, member, sessions, client.legacyCapabilities);
-      if (typeof link === "string") return this.#unavailable(context, member, link, reply);
-      if (reply.isOver) return link.close();
-      const end = await this.#exchange({ ...call, body }, link, sessions !== undefined, open);
+    return this.#start({ call, open, own: body, body, sessions: call.client.sessions, round: 1 });
+  }
+
+  #start(rounds: Rounds): Promise<void> | void {
+    const { links } = this.#deps;
+    const { call, sessions } = rounds;
+    const { context, member, client } = call;
+    const known = links.known(context, member, sessions);
+    if (known !== undefined) return this.#send(rounds, known);
+    return links.open(context, member, sessions, client.legacyCapabilities).then((link) => this.#send(rounds, link));
+  }
+
+  #send(rounds: Rounds, link: Link | LinkFailure): void {
+    const { call, open, body, sessions } = rounds;
+    const { context, member, reply } = call;
+    if (typeof link === "string") return this.#unavailable(context, member, link, reply);
+    if (reply.isOver) return link.close();
+    this.#exchange({ ...call, body }, link, sessions !== undefined, open, (end) => {
       link.close();
       if (end === "answered") return;
-      if (end === "gone") {
-        // The member has lost the session and done nothing: another one, for this request alone.
-        if (sessions === undefined) return reply.error(-32603, `${member.prepared.route.name} knows no session`);
-        sessions = undefined;
-        continue;
-      }
-      if (round === MAX_ROUNDS) return reply.error(-32603, `${member.prepared.route.name} asks without end`);
-      round += 1;
-      const responses = await askForInput(this.#deps, call, end);
-      if (typeof responses === "string") return reply.error(-32603, responses);
-      if (!(await renewCaller(this.#deps.current, context)))
-        return reply.error(ACCESS_DENIED_CODE, "Your access ended");
-      const params = { ...recordOf(own["params"]), ...responses };
-      body = { ...own, params };
+      this.#again(rounds, end).catch((error: unknown) => context.exchange.broke(error));
+    });
+  }
+
+  async #again(rounds: Rounds, end: Exclude<RelayEnd, "answered">): Promise<void> {
+    const { call, own, sessions, round } = rounds;
+    const { context, member, reply } = call;
+    if (end === "gone") {
+      // The member has lost the session and done nothing: another one, for this request alone.
+      if (sessions === undefined) return reply.error(-32603, `${member.prepared.route.name} knows no session`);
+      return this.#start({ ...rounds, sessions: undefined });
     }
+    if (round === MAX_ROUNDS) return reply.error(-32603, `${member.prepared.route.name} asks without end`);
+    const responses = await askForInput(this.#deps, call, end);
+    if (typeof responses === "string") return reply.error(-32603, responses);
+    if (!(await renewCaller(this.#deps.current, context))) return reply.error(ACCESS_DENIED_CODE, "Your access ended");
+    const params = { ...recordOf(own["params"]), ...responses };
+    return this.#start({ ...rounds, body: { ...own, params }, round: round + 1 });
   }
 
   /** @returns the client's message with the member's own IDs and state; a text: why it cannot be sent */
@@ -110,7 +135,8 @@ export class MemberCalls {
     link: Link,
     isKept: boolean,
     open: OpenCall,
-  ): Promise<RelayEnd> {
+    done: (end: RelayEnd) => void,
+  ): void {
     open.wasSent = true;
     const { run, seals, links, gaps, current } = this.#deps;
     const { member, version, session } = link;
@@ -118,35 +144,33 @@ export class MemberCalls {
     const key = client.isModern ? undefined : runningKey(context, body["id"]);
     const call =
       isKept && session !== undefined ? { prefix, version, session, method: String(body["method"]) } : undefined;
-    return new Promise((resolve) => {
-      const options = {
-        run,
-        current,
-        caller: context,
-        link,
-        message: requestFor(body, link.isModern, client.side),
-        args,
-        calledAs,
-        clientIsModern: client.isModern,
-        canAsk: client.sessions !== undefined && reply.takesMessages,
-        sealId: (id: string) => seals.questions.seal(context, { prefix, version, session, id }),
-        sealState: (state: string) => seals.states.seal(context, { prefix, state }),
-        sealPosition: call && ((id: string) => seals.positions.seal(context, { call, ids: [[prefix, id]] })),
-      };
-      const relaying = relay(options, reply, (end, isFault) => {
-        if (key !== undefined) this.#running.delete(key);
-        if (isFault) {
-          links.forget(member);
-          gaps.tell(context, { member, reason: "invalid" });
-        }
-        resolve(end);
-      });
-      open.relaying = relaying;
-      if (key === undefined || relaying.isOver) return;
-      this.#running.set(key, () => {
-        if (link.isModern) relaying.abort();
-        else void tellMember(run, context, link, cancelled(body["id"]));
-      });
+    const options = {
+      run,
+      current,
+      caller: context,
+      link,
+      message: requestFor(body, link.isModern, client.side),
+      args,
+      calledAs,
+      clientIsModern: client.isModern,
+      canAsk: client.sessions !== undefined && reply.takesMessages,
+      sealId: (id: string) => seals.questions.seal(context, { prefix, version, session, id }),
+      sealState: (state: string) => seals.states.seal(context, { prefix, state }),
+      sealPosition: call && ((id: string) => seals.positions.seal(context, { call, ids: [[prefix, id]] })),
+    };
+    const relaying = relay(options, reply, (end, isFault) => {
+      if (key !== undefined) this.#running.delete(key);
+      if (isFault) {
+        links.forget(member);
+        gaps.tell(context, { member, reason: "invalid" });
+      }
+      done(end);
+    });
+    open.relaying = relaying;
+    if (key === undefined || relaying.isOver) return;
+    this.#running.set(key, () => {
+      if (link.isModern) relaying.abort();
+      else void tellMember(run, context, link, cancelled(body["id"]));
     });
   }
 

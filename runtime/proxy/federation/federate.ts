@@ -15,7 +15,7 @@ import type { FederatedSessions } from "../../mcp/federation/sessions.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import { upstreamEventId } from "../answers/stream-end-id.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Step, StepOutcome } from "../steps.ts";
+import { after, type Step, type StepOutcome } from "../steps.ts";
 import { answerFindTools, isFindTools } from "./discovery/find-tools.ts";
 import { answerList, mergedList } from "./lists/answer-list.ts";
 import { PendingAnswers, type PendingAnswersDeps } from "./pending-answers.ts";
@@ -54,10 +54,7 @@ interface Parts extends FederateDeps {
 
 export function federate(deps: FederateDeps): Step {
   const endpoint = new FederatedEndpoint(deps);
-  return async (context): Promise<StepOutcome> => {
-    await endpoint.answer(context);
-    return "done";
-  };
+  return (context) => after(endpoint.answer(context), (): StepOutcome => "done");
 }
 
 class FederatedEndpoint {

@@ -76,14 +76,9 @@ export class Links {
     timeoutMs = ASK_MS,
     wantsSession = false,
   ): Promise<Link | LinkFailure> {
-    const known = sessions?.get(member.prefix);
-    if (known !== undefined) {
-      const [version = LEGACY, session] = known.split(" ");
-      return legacyLink(member, version, session || undefined);
-    }
+    const known = this.known(caller, member, sessions, wantsSession);
+    if (known !== undefined) return known;
     const era = this.#eraFor(caller, member);
-    if (era?.isModern === true && !wantsSession) return modernLink(member, undefined);
-    if (era?.statelessVersion !== undefined) return legacyLink(member, era.statelessVersion, undefined);
     const endMs = performance.now() + timeoutMs;
     if (era === undefined) {
       const discovered = await this.#discover(caller, member, timeoutMs);
@@ -92,6 +87,23 @@ export class Links {
     }
     if (this.isModern(member)) return this.#openEither(caller, member, capabilities, endMs);
     return this.#initialize(caller, member, capabilities, Math.max(1, endMs - performance.now()));
+  }
+
+  /** @returns the link if the member need not be asked for it */
+  known(
+    caller: RequestContext,
+    member: RouteMember,
+    sessions: MemberSessions | undefined,
+    wantsSession = false,
+  ): Link | undefined {
+    const kept = sessions?.get(member.prefix);
+    if (kept !== undefined) {
+      const [version = LEGACY, session] = kept.split(" ");
+      return legacyLink(member, version, session || undefined);
+    }
+    const era = this.#eraFor(caller, member);
+    if (era?.isModern === true && !wantsSession) return modernLink(member, undefined);
+    return era?.statelessVersion === undefined ? undefined : legacyLink(member, era.statelessVersion, undefined);
   }
 
   /** A session of a member of the later revision that has sessions as well. */

@@ -10,7 +10,7 @@ import { Readable } from "node:stream";
 import type { Exchange } from "../../http/exchange.ts";
 import type { ClientCertificate } from "../../http/listener/client-certificate.ts";
 import { ReceivedRequest } from "../../http/received-request.ts";
-import type { TextSpan } from "../../mcp/scan.ts";
+import type { McpMessage } from "../../mcp/message.ts";
 import { headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
 import type { Aborting, RequestContext } from "../request-context.ts";
 import { LONG_READ_BYTES } from "../../upstreams/http1/answer-bytes.ts";
@@ -36,7 +36,7 @@ export interface MemberRequest {
   /** Name or URI in the client's message; "" for none. */
   readonly calledAs: string;
   /** See `FederatedOrigin`. */
-  readonly scanned?: TextSpan | undefined;
+  readonly message?: McpMessage | undefined;
 }
 
 type Caller = Pick<RequestContext, "exchange" | "memberRequests">;
@@ -49,7 +49,7 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
   readonly wholeBody: Buffer | undefined;
   readonly trailers: readonly string[] = [];
   readonly calledAs: string;
-  readonly scanned: TextSpan | undefined;
+  readonly message: McpMessage | undefined;
   status = 0;
   readonly #client: Exchange;
   readonly #receiver: MemberReceiver;
@@ -60,7 +60,7 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
   /** @param caller whose end aborts it */
   constructor(caller: Caller, request: MemberRequest, receiver: MemberReceiver) {
     const client = caller.exchange;
-    const { method, host, path, headers, body, calledAs, scanned } = request;
+    const { method, host, path, headers, body, calledAs, message } = request;
     const traits: HeaderTraits[] = [];
     for (let at = 0; at < headers.length; at += 2) traits.push(headerTraits(headers[at] as string));
     super(method, { host, path, query: "" }, headers, traits, body !== undefined);
@@ -71,7 +71,7 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
     this.party = client.party;
     this.wholeBody = body;
     this.calledAs = calledAs;
-    this.scanned = scanned;
+    this.message = message;
     this.#client = client;
     this.#receiver = receiver;
     this.#open = openOf(caller);

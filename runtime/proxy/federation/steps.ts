@@ -68,7 +68,7 @@ function runMember({ tracing, log }: FederationDeps, steps: readonly Step[]): Ru
     context.federated = {
       route: caller.prepared.route.key,
       name: exchange.calledAs,
-      scanned: exchange.scanned,
+      message: exchange.message,
     };
     runSteps(steps, context, log);
   };

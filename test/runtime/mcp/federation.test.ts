@@ -1,14 +1,18 @@
 /** The pure parts of federated endpoints: names, values of messages, sessions, templates. */
 import { describe, expect, test } from "vitest";
 
+import { MODERN, requestFor } from "../../../runtime/mcp/federation/eras.ts";
 import { readMessage, writeJson } from "../../../runtime/mcp/federation/json.ts";
 import { advertise, MAX_ADVERTISED_NAME, readAdvertised } from "../../../runtime/mcp/federation/names.ts";
 import { createFederatedSessions } from "../../../runtime/mcp/federation/sessions.ts";
 import { passThrough } from "../../../runtime/mcp/federation/pass-through.ts";
 import { readClientMessage, writeCall } from "../../../runtime/mcp/federation/raw-arguments.ts";
 import { fitsTemplate } from "../../../runtime/mcp/federation/templates.ts";
+import { inspect } from "../../../runtime/mcp/inspect.ts";
+import { encodeMirror } from "../../../runtime/mcp/message-headers.ts";
 import { parseMessage, type McpMessage } from "../../../runtime/mcp/message.ts";
 import { createKeys } from "../../../runtime/shared/keys.ts";
+import { createFakeExchange } from "../../support/fake-exchange.ts";
 import { createRandom } from "../../support/random.ts";
 
 describe("names", () => {
@@ -178,7 +182,7 @@ describe("arguments as bytes", () => {
     "{}",
     '{"a":{"params":{"arguments":{},"name":"y"}}}',
     "null",
-  ])("%s reach the member as they are, and are scanned once", (args) => {
+  ])("%s reach the member as they are, in a message as if it had been read", (args) => {
     for (const text of [
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"p__t","arguments": ${args} ,"_meta":{"k":1.0}}}`,
       `{"params":{"arguments":${args},"name":"p__t","_meta":{"k":1.0}},"method":"tools/call","jsonrpc":"2.0","id":1}`,
@@ -186,22 +190,43 @@ describe("arguments as bytes", () => {
       const read = readClientMessage(parsed(text));
       if (read?.args === undefined) throw new Error("no arguments");
       expect(read.body["params"]).not.toHaveProperty("arguments");
-      const { bytes, span } = writeCall(read.body, read.args);
-      expect(bytes.subarray(span.start, span.end).toString()).toBe(args);
-      expect(JSON.parse(bytes.toString())).toEqual(JSON.parse(text));
-      const again = parseMessage(bytes, headers, { scanned: span });
-      expect(again).toMatchObject({ ok: true, argumentsSpan: span, facts: { tool: "p__t" } });
-      const whole = parseMessage(bytes, headers);
-      expect(whole).toMatchObject({ ok: true, argumentsSpan: span });
+      for (const id of [1, "a\u0000é", 123_456_789])
+        for (const name of ["t", "t x", "é"])
+          for (const isModern of [false, true]) {
+            const params = { ...(read.body["params"] as object), name };
+            const side = { isModern, capabilities: {} };
+            const call = writeCall(requestFor({ ...read.body, id, params }, isModern, side), read.args, isModern);
+            const { bytes, argumentsSpan: span } = call;
+            expect(bytes.subarray(span?.start, span?.end).toString()).toBe(args);
+            const mirrors = isModern && {
+              protocolVersion: MODERN,
+              mcpMethod: "tools/call",
+              mcpName: encodeMirror(name),
+            };
+            const again = parseMessage(bytes, { ...headers, ...mirrors });
+            expect(again).toEqual(call);
+            expect(call.facts.arguments?.find(["a"], true)).toEqual(
+              again.ok && again.facts.arguments?.find(["a"], true),
+            );
+          }
     }
   });
 
-  test("a position that is not that of the arguments changes nothing", () => {
-    const bytes = Buffer.from(
-      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":1,"a":2}}}',
+  test("names are clear to the rules of the member's route", () => {
+    const read = readClientMessage(
+      parsed('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}'),
     );
-    const scanned = { kind: "object", start: 1, end: 90, isEscaped: false } as const;
-    expect(parseMessage(bytes, headers, { scanned })).toMatchObject({ ok: false, reason: "mcp-duplicate-key" });
+    if (read?.args === undefined) throw new Error("no arguments");
+    const call = writeCall({ ...read.body, params: { name: "löschen" } }, read.args, false);
+    const exchange = { ...createFakeExchange(), method: "POST", hasBody: true, wholeBody: call.bytes };
+    const inspected = (maxBytes: number, isClearTool?: () => boolean): unknown[] => {
+      const seen: unknown[] = [];
+      inspect(exchange, maxBytes, (inspection) => seen.push(inspection), { isClearTool }, call);
+      return seen;
+    };
+    expect(inspected(1_000)).toEqual([{ ok: true, message: call }]);
+    expect(inspected(1_000, () => false)).toMatchObject([{ ok: false, reason: "mcp-unclear-tool-name" }]);
+    expect(inspected(10)).toMatchObject([{ ok: false, reason: "mcp-body-too-large" }]);
   });
 
   test("messages without arguments are read as a whole", () => {
