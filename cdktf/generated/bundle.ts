@@ -4819,6 +4819,11 @@ export interface BundleRouteRoutingResponse {
   *
   */
   readonly body?: string;
+  /**
+  * Percentage of requests that get this response. The others go to `to`. Default: all, without `to`.
+  *
+  */
+  readonly percentage?: number;
 }
 
 export function bundleRouteRoutingResponseToTerraform(struct?: BundleRouteRoutingResponse | cdktf.IResolvable): any {
@@ -4829,6 +4834,7 @@ export function bundleRouteRoutingResponseToTerraform(struct?: BundleRouteRoutin
   return {
     status: cdktf.numberToTerraform(struct!.status),
     body: cdktf.stringToTerraform(struct!.body),
+    percentage: cdktf.numberToTerraform(struct!.percentage),
   }
 }
 
@@ -4850,6 +4856,12 @@ export function bundleRouteRoutingResponseToHclTerraform(struct?: BundleRouteRou
       isBlock: false,
       type: "simple",
       storageClassType: "string",
+    },
+    percentage: {
+      value: cdktf.numberToHclTerraform(struct!.percentage),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
     },
   };
 
@@ -4883,6 +4895,10 @@ export class BundleRouteRoutingResponseOutputReference extends cdktf.ComplexObje
       hasAnyValues = true;
       internalValueResult.body = this._body;
     }
+    if (this._percentage !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.percentage = this._percentage;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -4892,6 +4908,7 @@ export class BundleRouteRoutingResponseOutputReference extends cdktf.ComplexObje
       this.resolvableValue = undefined;
       this._status = undefined;
       this._body = undefined;
+      this._percentage = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -4902,6 +4919,7 @@ export class BundleRouteRoutingResponseOutputReference extends cdktf.ComplexObje
       this.resolvableValue = undefined;
       this._status = value.status;
       this._body = value.body;
+      this._percentage = value.percentage;
     }
   }
 
@@ -4932,6 +4950,22 @@ export class BundleRouteRoutingResponseOutputReference extends cdktf.ComplexObje
   // Temporarily expose input value. Use with caution.
   public get bodyInput() {
     return this._body;
+  }
+
+  // percentage - computed: false, optional: true, required: false
+  private _percentage?: number; 
+  public get percentage() {
+    return this.getNumberAttribute('percentage');
+  }
+  public set percentage(value: number) {
+    this._percentage = value;
+  }
+  public resetPercentage() {
+    this._percentage = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get percentageInput() {
+    return this._percentage;
   }
 }
 export interface BundleRouteRouting {

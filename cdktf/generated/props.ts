@@ -682,6 +682,11 @@ export interface RouteResponse {
    * @default - empty
    */
   readonly body?: string;
+  /**
+   * Percentage of requests that get this response. The others go to `to`.
+   * @default - all, without `to`
+   */
+  readonly percentage?: number;
 }
 
 /** Load balancing: upstream selection, health checks, ejection and limits. */

@@ -17,6 +17,7 @@ export function answerRoute({ metrics }: { readonly metrics?: ProxyMetrics }): S
   return ({ exchange, prepared }) => {
     const { answer } = prepared.route;
     if (answer === undefined) return "next";
+    if (answer.kind === "response" && answer.share !== undefined && Math.random() >= answer.share) return "next";
     write(exchange, prepared, answer);
     metrics?.answered(prepared.route, answer.status, 0);
     return "done";

@@ -26,7 +26,10 @@ export function compileRewrite(doc: RoutingDoc): PathRewrite | undefined {
 }
 
 export function compileAnswer({ redirect, response }: RoutingDoc): RouteAnswer | undefined {
-  if (response) return { kind: "response", status: response.status, body: response.body ?? "" };
+  if (response) {
+    const { status, body = "", percentage } = response;
+    return { kind: "response", status, body, share: percentage === undefined ? undefined : percentage / 100 };
+  }
   if (!redirect) return undefined;
   const { path_redirect: path = "" } = redirect;
   const mark = path.indexOf("?");

@@ -32,7 +32,13 @@ export type RouteAnswer =
       readonly prefix: string | undefined;
       readonly stripQuery: boolean;
     }
-  | { readonly kind: "response"; readonly status: number; readonly body: string };
+  | {
+      readonly kind: "response";
+      readonly status: number;
+      readonly body: string;
+      /** Share of requests, below 1; the others go to an upstream. Undefined: all. */
+      readonly share?: number | undefined;
+    };
 
 /** Conditions on a request besides host and path, at least one. See conditions.ts. */
 export interface MatchConditions {
@@ -56,6 +62,6 @@ export interface RoutedRoute extends Pick<From, "origin" | "host" | "hostname" |
   readonly base: string;
   /** undefined: the path goes upstream unchanged. */
   readonly rewrite: PathRewrite | undefined;
-  /** undefined: an upstream answers. */
+  /** undefined: an upstream answers, as it does without the share of a response. */
   readonly answer: RouteAnswer | undefined;
 }

@@ -53,7 +53,7 @@ export function routingRules(route: Routed, wrote: Wrote, names: readonly string
   patternRules(route, wrote, report);
   conditionRules(route, wrote, report);
   rewriteRules(route, wrote, report);
-  answerRules(wrote, names, route.parsed.isFederated, report);
+  answerRules(route, wrote, names, report);
   if (route.redirect) redirectRules(route, route.redirect, report);
   const { status, body = "" } = route.response ?? {};
   if (status !== undefined && BODILESS.includes(status) && body !== "") {
@@ -127,13 +127,17 @@ function rewriteRules(route: Routed, wrote: Wrote, report: Report): void {
 }
 
 /** A route has exactly one source of responses. */
-function answerRules(wrote: Wrote, names: readonly string[], hasMembers: boolean, report: Report): void {
+function answerRules({ response, mcp, parsed }: Routed, wrote: Wrote, names: readonly string[], report: Report): void {
   if (wrote("redirect") && wrote("response")) report(errorAt(["response"], 'cannot be combined with "redirect"'));
   const written = wrote("redirect") ? "redirect" : wrote("response") ? "response" : undefined;
-  const answer = written ?? (hasMembers ? "mcp.server.members" : undefined);
+  const answer = written ?? (parsed.isFederated ? "mcp.server.members" : undefined);
   if (answer === undefined) {
     if (!wrote("to"))
       report(errorAt(["to"], 'is missing, must be a URL or a list of URLs; or write "redirect" or "response"'));
+    return;
+  }
+  if (written === "response" && response?.percentage !== undefined && !mcp) {
+    if (!wrote("to")) report(errorAt(["response", "percentage"], 'requires "to", which gets the other requests'));
     return;
   }
   for (const name of names) {

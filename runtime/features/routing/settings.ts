@@ -164,6 +164,12 @@ export const routingShape = {
         unset: "empty",
         check: (value) => (Buffer.byteLength(value) > 65_536 ? "is longer than 65,536 bytes" : undefined),
       }),
+      percentage: count({
+        doc: "Percentage of requests that get this response. The others go to `to`.",
+        unset: "all, without `to`",
+        min: 1,
+        max: 99,
+      }),
     },
     {
       doc: "Static response instead of an upstream request. The policy is evaluated first.",

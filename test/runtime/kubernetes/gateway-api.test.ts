@@ -276,6 +276,7 @@ describe("routes of the Gateway API", () => {
       { matches: [{ path: { value: /strip } }], ${toOne}, filters: [{ type: URLRewrite, urlRewrite: { hostname: inner.example.org, path: { type: ReplacePrefixMatch, replacePrefixMatch: / } } }] },
       { matches: [{ path: { value: /whole } }], ${toOne}, filters: [{ type: URLRewrite, urlRewrite: { path: { type: ReplaceFullPath, replaceFullPath: /all } } }] },
       { matches: [{ path: { value: /absent } }], backendRefs: [{ name: absent, port: 8080 }] },
+      { matches: [{ path: { value: /half } }], backendRefs: [{ name: absent, port: 8080 }, { name: one, port: 8080 }, { name: gone, port: 8080, weight: 0 }] },
       { matches: [{ path: { value: /foreign } }], backendRefs: [{ name: two, namespace: blog, port: 8080 }] } ]`;
     await cluster.apply(
       ...backend("one", one.origin),
@@ -300,6 +301,9 @@ describe("routes of the Gateway API", () => {
     expect((await ask(host, "/whole/a?q")).seen?.target).toBe("/all?q");
     expect((await ask(host, "/absent")).status).toBe(500);
     expect((await ask(host, "/foreign")).status).toBe(500);
+    const half = new Set<number>();
+    for (let count = 0; count < 64; count += 1) half.add((await ask(host, "/half")).status);
+    expect(half).toEqual(new Set([200, 500]));
     expect(conditionsOf("httproutes", "filters")).toEqual([
       "Accepted=True Accepted",
       "ResolvedRefs=False BackendNotFound",
@@ -311,7 +315,7 @@ apiVersion: gateway.networking.k8s.io/v1
 kind: ReferenceGrant
 metadata: { name: shop, namespace: blog }
 spec: { from: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: shop }], to: [{ group: "", kind: Service }] }`),
-      ...objectsOf(route("filters", rules.replace("name: absent", "name: one"))),
+      ...objectsOf(route("filters", rules.replaceAll(/name: (absent|gone)/g, "name: one"))),
     );
     expect((await ask(host, "/foreign")).upstream).toBe("two");
     expect(conditionsOf("httproutes", "filters")).toEqual(["Accepted=True Accepted", "ResolvedRefs=True ResolvedRefs"]);

@@ -35,9 +35,10 @@ export interface BackendsReading {
   readonly usesEndpoints: boolean;
   /** First reason why one is not resolved. */
   readonly unresolved: Condition | undefined;
+  /** Weight of those that are not resolved, of all: 0 to 100. */
+  readonly unresolvedPercentage: number;
 }
 
-/** Requests of a backend that is not resolved go to the others; without others they get 500. */
 export function readBackends(
   refs: readonly BackendRef[],
   context: BackendContext,
@@ -48,10 +49,13 @@ export function readBackends(
   const tls = new Map<string, BackendTls | undefined>();
   const protocols = new Set<string>();
   let usesEndpoints = false;
+  let unresolvedWeight = 0;
   for (const [index, ref] of refs.entries()) {
     const reading = readBackend(ref, `${options.path}[${index}]`, context, options);
-    if (!reading.ok) unresolved ??= condition("ResolvedRefs", false, reading.reason, reading.message);
-    else if ((ref.weight ?? 1) > 0) {
+    if (!reading.ok) {
+      unresolved ??= condition("ResolvedRefs", false, reading.reason, reading.message);
+      unresolvedWeight += ref.weight ?? 1;
+    } else if ((ref.weight ?? 1) > 0) {
       found.push({ weight: ref.weight ?? 1, to: reading.to, service: reading.service });
       tls.set(JSON.stringify(reading.tls ?? null), reading.tls);
       usesEndpoints ||= reading.usesEndpoints;
@@ -67,7 +71,16 @@ export function readBackends(
     protocols,
     usesEndpoints,
     unresolved,
+    unresolvedPercentage: percentageOf(
+      unresolvedWeight,
+      found.reduce((sum, { weight }) => sum + weight, unresolvedWeight),
+    ),
   };
+}
+
+/** A part that is not nothing and not all has 1 to 99. */
+function percentageOf(part: number, whole: number): number {
+  return part === 0 ? 0 : part === whole ? 100 : Math.min(99, Math.max(1, Math.round((part * 100) / whole)));
 }
 
 /** "namespace/name" of Services that the route may use: others would put it into statuses of another namespace's policies. */

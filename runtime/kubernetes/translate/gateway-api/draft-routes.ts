@@ -217,7 +217,10 @@ function answerOf(
   const timeouts = timeoutSettings(rule, path, report);
   const own = { ...settings, ...timeouts, ...protocolSettings(kind, backends), ...backends.tls };
   const to = backends.to.length === 1 ? backends.to[0] : backends.to;
-  return { to, ...upstreamSettings(policy.settings, own) };
+  const { unresolvedPercentage: percentage } = backends;
+  // MCP servers have no static responses: the others take all requests.
+  const response = percentage > 0 && policy.settings["mcp"] === undefined && { response: { status: 500, percentage } };
+  return { to, ...upstreamSettings(policy.settings, own), ...response };
 }
 
 /** @see https://gateway-api.sigs.k8s.io/geps/gep-1911/ */
