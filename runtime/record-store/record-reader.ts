@@ -30,6 +30,8 @@ export interface KeptRecord {
     readonly failure?: string;
     /** See `OutcomeInput.hasSucceeded`. */
     readonly succeeded?: boolean;
+    /** Verdict of the route's guardrail about the result: `verdict`, `reason`, `shadow`. */
+    readonly guardrail?: Readonly<Record<string, unknown>>;
     readonly listHidden?: number;
     readonly listShown?: number;
   };

@@ -8,6 +8,7 @@
 import { CHECK_MESSAGE } from "../audit/log-line.ts";
 import { readLine } from "../record-queue/line.ts";
 import type { LateOutcome } from "./back-end.ts";
+import { isRecord } from "../shared/is-record.ts";
 import { recordId } from "./record-id.ts";
 import type { KeptRecord } from "./record-reader.ts";
 import { outcomeNumber, type Row, toRow } from "./row.ts";
@@ -78,7 +79,7 @@ export function readRecords(
 /** @returns undefined unless it is the outcome of a request */
 function resultOf(value: Fields): NonNullable<KeptRecord["result"]> | undefined {
   const { status, "duration-ms": durationMs, "failed-by": failedBy, failure } = value;
-  const { "list-hidden": listHidden, "list-shown": listShown, succeeded } = value;
+  const { "list-hidden": listHidden, "list-shown": listShown, succeeded, guardrail } = value;
   if (typeof status !== "number" || typeof durationMs !== "number") return undefined;
   return {
     status,
@@ -86,6 +87,7 @@ function resultOf(value: Fields): NonNullable<KeptRecord["result"]> | undefined 
     ...(typeof failedBy === "string" && { failedBy }),
     ...(typeof failure === "string" && { failure }),
     ...(typeof succeeded === "boolean" && { succeeded }),
+    ...(isRecord(guardrail) && { guardrail }),
     ...(typeof listHidden === "number" && { listHidden }),
     ...(typeof listShown === "number" && { listShown }),
   };

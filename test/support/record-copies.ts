@@ -85,6 +85,7 @@ export function endOf(id: string, status: number): RecordCopy {
       status,
       "duration-ms": 1.5,
       succeeded: true,
+      guardrail: { verdict: "pass" },
       "list-hidden": 2,
       "list-shown": 3,
     },

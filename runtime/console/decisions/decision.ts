@@ -104,7 +104,7 @@ function factsOf(record: KeptRecord, seesUsers: boolean): DecisionParts["facts"]
   const { timeMs, userId, email, route, clientId, result } = record;
   const plain = (name: string): string => showUntrusted(textOf(record, name) ?? "");
   const who = showUntrusted(email || userId || "");
-  const { status, durationMs, failedBy, failure, succeeded, listHidden, listShown } = result ?? {};
+  const { status, durationMs, failedBy, failure, succeeded, guardrail, listHidden, listShown } = result ?? {};
   return [
     ["Time", consoleTime(timeMs)],
     ["User", userId !== undefined && seesUsers ? html`<a href="${addressOfId("people", userId)}">${who}</a>` : who],
@@ -122,10 +122,27 @@ function factsOf(record: KeptRecord, seesUsers: boolean): DecisionParts["facts"]
     ["Duration", durationMs !== undefined && consoleDuration(durationMs)],
     ["Failure", failure === undefined ? undefined : `${showUntrusted(failure)} (${failedBy ?? "unknown origin"})`],
     ["Call succeeded", succeeded === undefined ? undefined : succeeded ? "yes" : "no"],
+    ["Guardrail", guardrailText(record.value["guardrail"])],
+    ["Guardrail, result", guardrailText(guardrail)],
     ["List", listHidden === undefined ? undefined : `${listShown ?? 0} shown, ${listHidden} hidden`],
     ["Request ID", html`<code>${plain("request-id")}</code>`],
   ];
 }
+
+/** "denied: contains a key (in shadow)" */
+function guardrailText(note: unknown): string | undefined {
+  if (!isRecord(note)) return undefined;
+  const { verdict, reason, shadow } = note;
+  const why = typeof reason === "string" ? `: ${reason}` : "";
+  return showUntrusted(`${VERDICTS[String(verdict)] ?? "unknown"}${why}${shadow === true ? " (in shadow)" : ""}`);
+}
+
+const VERDICTS: Readonly<Record<string, string>> = {
+  pass: "passed",
+  deny: "denied",
+  mutate: "changed",
+  error: "no usable verdict",
+};
 
 const MAX_ARGUMENTS = 100;
 const MAX_ARGUMENT_CHARACTERS = 2_000;

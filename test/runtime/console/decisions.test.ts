@@ -269,6 +269,17 @@ describe("one decision", () => {
     expect((await browser.open(`${HOME}/${gone}`)).text).toContain("No policy: no route matched");
   });
 
+  it("has the verdicts of a guardrail about call and result", async () => {
+    const [id = ""] = add({
+      tool: "send",
+      value: { guardrail: { verdict: "mutate", reason: "<1> removed", shadow: true } },
+      result: { status: 200, durationMs: 1, guardrail: { verdict: "deny", reason: "private" } },
+    });
+    const { text } = await (await signedIn(ALICE)).browser.open(`${HOME}/${id}`);
+    expect(text).toMatch(/Guardrail<[^]*?>changed: &#60;1&#62; removed \(in shadow\)</);
+    expect(text).toMatch(/Guardrail, result<[^]*?>denied: private</);
+  });
+
   it("names the rule that decided by an argument, which the trace no longer knows", async () => {
     const policy = `[{ allow: { and: [{ authenticated_user: true }] } }, { deny: { or: [{ mcp_tool: drop }], and: [{ mcp_tool_argument: { tool: pay, argument: /env, is: prod } }] } }]`;
     bench.configure(

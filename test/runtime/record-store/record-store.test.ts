@@ -366,7 +366,8 @@ describe("readRecords()", () => {
     );
     expect(rows).toEqual([]);
     expect(damaged).toBe(2);
-    const result = JSON.stringify({ status: 502, durationMs: 1.5, succeeded: true, listHidden: 2, listShown: 3 });
+    const told = { succeeded: true, guardrail: { verdict: "pass" }, listHidden: 2, listShown: 3 };
+    const result = JSON.stringify({ status: 502, durationMs: 1.5, ...told });
     expect(ended).toEqual([{ id: row?.id, mark: '"instance":"run","seq":7', result, outcome: 4 }]);
   });
 });
