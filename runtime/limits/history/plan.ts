@@ -43,7 +43,7 @@ export interface Restriction {
 
 export interface CallPlan {
   readonly restrictions: readonly Restriction[];
-  /** Remembered once the call is permitted, for `not_after`. */
+  /** Remembered once the call is permitted, and again when its result arrives, for `not_after`. */
   readonly marks: readonly HistoryKey[];
   /** Remembered once it has succeeded, for `after`. */
   readonly outcomes: readonly HistoryKey[];
@@ -55,6 +55,8 @@ export interface RouteHistory {
   readonly rules: readonly HistoryRule[];
   /** A rule depends on the success of calls. */
   readonly needsOutcomes: boolean;
+  /** A rule depends on permitted calls, so tasks must store their tool. */
+  readonly marksCalls: boolean;
   /** A rule can require an approval. */
   readonly asksApproval: boolean;
 }
@@ -70,6 +72,7 @@ export function routeHistory(key: string, rules: readonly HistoryRule[] | undefi
     key,
     rules,
     needsOutcomes: rules.some(({ effect }) => effect.kind === "after"),
+    marksCalls: rules.some(({ effect }) => effect.kind === "not_after"),
     asksApproval: rules.some(({ effect }) => effect.kind === "not_after" && effect.approval !== undefined),
   };
 }
@@ -98,6 +101,18 @@ export function planCall(
   }
   if (!restrictions && !marks && !outcomes) return undefined;
   return { restrictions: restrictions ?? [], marks: marks ?? [], outcomes: outcomes ?? [] };
+}
+
+/** A message about a task of this tool: reading the result of a call counts like the call. */
+export function planTask(
+  route: Pick<RouteHistory, "key" | "rules">,
+  facts: Facts,
+  tool: string,
+  caller: HistoryCaller,
+): CallPlan | undefined {
+  const call = { ...facts, mcp: { ...facts.mcp, method: "tools/call", tool } };
+  const { marks = [] } = planCall(route, call, caller) ?? {};
+  return marks.length === 0 ? undefined : { restrictions: [], marks, outcomes: [] };
 }
 
 function restrictionOf(route: string, rule: HistoryRule, facts: Facts, caller: HistoryCaller): Restriction {

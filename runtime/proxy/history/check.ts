@@ -12,7 +12,7 @@ import {
   markCall,
   reasonText,
 } from "../../limits/history/decide.ts";
-import { type CallPlan, planCall } from "../../limits/history/plan.ts";
+import { type CallPlan, planCall, planTask } from "../../limits/history/plan.ts";
 import type { Limited } from "../../limits/rate-limits.ts";
 import type { Decision } from "../../policy/facts.ts";
 import type { ShadowResult } from "../../policy/shadow.ts";
@@ -38,11 +38,12 @@ export interface HistoryCheck {
 }
 
 /** @returns undefined if no rule is about the request */
-export function planHistory({ prepared, facts, principal }: RequestContext): HistoryCheck | undefined {
+export function planHistory({ prepared, facts, principal, tasks }: RequestContext): HistoryCheck | undefined {
   if (prepared.history === undefined || facts === undefined) return undefined;
   const { user, grantId, clientId } = principal ?? {};
   const caller = { user: user?.id, grant: grantId, client: clientId, run: user?.actor?.run };
-  const plan = planCall(prepared.history, facts, caller);
+  const { task } = tasks ?? {};
+  const plan = task ? planTask(prepared.history, facts, task.tool, caller) : planCall(prepared.history, facts, caller);
   return plan && { plan, shadow: [] };
 }
 

@@ -3,10 +3,11 @@
  *
  * Untrusted input: the upstream's response. Promises: only a JSON-RPC result for the request's own ID, with status 200 and
  * without `isError`, is a success; a response that cannot be read, or is larger than `MAX_BYTES`, is none. The last bytes
- * reach the client once a success is stored, so that the client's next call finds it, at any replica.
+ * reach the client once a success is stored, so that the client's next call finds it, at any replica. So do those of a
+ * call that `not_after` has to remember, whatever its response.
  */
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
-import { markOutcomes } from "../../limits/history/decide.ts";
+import { markArrival, markOutcomes } from "../../limits/history/decide.ts";
 import type { TaskOutcomes } from "../../limits/history/task-outcomes.ts";
 import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
 import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
@@ -37,7 +38,16 @@ export function callReaderFor(
 ): StreamReceiver {
   const tasks = taskReaderFor(deps, context, next);
   const store = context.prepared.history && storeFor(deps, context);
-  return store ? new OutcomeReader(context, store, tasks, owner) : tasks;
+  const { history: plan } = context;
+  const { history } = deps;
+  const arrive = plan && history && plan.marks.length > 0 ? () => markArrival(plan, history) : undefined;
+  return store || arrive ? new OutcomeReader(context, { store, arrive }, tasks, owner) : tasks;
+}
+
+interface Remembers {
+  readonly store: StoreOutcome | undefined;
+  /** The result of a call arrives. */
+  readonly arrive: (() => Promise<unknown> | undefined) | undefined;
 }
 
 type StoreOutcome = (outcome: CallOutcome) => Promise<void> | undefined;
@@ -66,7 +76,7 @@ function storeFor(
 
 class OutcomeReader implements StreamReceiver {
   readonly #context: RequestContext;
-  readonly #store: StoreOutcome;
+  readonly #remembers: Remembers;
   readonly #next: StreamReceiver;
   readonly #owner: Guarded;
   #mode: BodyForm = "plain";
@@ -78,9 +88,9 @@ class OutcomeReader implements StreamReceiver {
   #held: (() => void)[] | undefined;
   #heldBytes = 0;
 
-  constructor(context: RequestContext, store: StoreOutcome, next: StreamReceiver, owner: Guarded) {
+  constructor(context: RequestContext, remembers: Remembers, next: StreamReceiver, owner: Guarded) {
     this.#context = context;
-    this.#store = store;
+    this.#remembers = remembers;
     this.#next = next;
     this.#owner = owner;
   }
@@ -111,23 +121,25 @@ class OutcomeReader implements StreamReceiver {
   }
 
   onEnd(trailers?: UpstreamHeaders): void {
-    if (this.#mode === "body") {
-      this.#storeOutcome(this.#body.take());
-      this.#leaveBody();
-    }
+    if (this.#mode === "body") this.#storeOutcome(this.#body.take());
+    this.#arrived();
     this.#later(() => this.#next.onEnd(trailers));
   }
 
   onFailure(failure: UpstreamFailure, detail: string): void {
-    const last = this.#last;
-    this.#last = undefined;
-    if (last) this.#pass(last);
+    this.#arrived();
     this.#later(() => this.#next.onFailure(failure, detail));
   }
 
   refuseAnswer(why: string): void {
     this.#held = undefined;
     this.#next.refuseAnswer(why);
+  }
+
+  /** Also a response that cannot be read, or that broke off. */
+  #arrived(): void {
+    if (!this.#held) this.#hold(this.#remembers.arrive?.());
+    this.#leaveBody();
   }
 
   #leaveBody(): void {
@@ -152,8 +164,14 @@ class OutcomeReader implements StreamReceiver {
     // Of a task, the outcome is still unknown.
     if (this.#context.outcome && outcome.kind !== "task")
       this.#context.outcome.hasSucceeded = outcome.kind === "success";
-    const stored = this.#store(outcome);
-    if (stored === undefined) return true;
+    const { store, arrive } = this.#remembers;
+    const work = [store?.(outcome), arrive?.()].filter((each) => each !== undefined);
+    if (work.length > 0) this.#hold(Promise.all(work));
+    return true;
+  }
+
+  #hold(stored: Promise<unknown> | undefined): void {
+    if (stored === undefined) return;
     this.#held = [];
     const release = guard(this.#owner, () => {
       const held = this.#held ?? [];
@@ -161,7 +179,6 @@ class OutcomeReader implements StreamReceiver {
       for (const each of held) each();
     });
     void stored.then(release, release);
-    return true;
   }
 
   #pass(chunk: Buffer): boolean | void {

@@ -65,10 +65,10 @@ export function checkTasks(deps: OpenTaskDeps): Step {
 /** True if a task must store its tool. */
 export function tracksTools(
   { blocks }: { readonly blocks?: Pick<Blocks, "hasTools"> },
-  { prepared: { route } }: RequestContext,
+  { prepared: { route, history } }: RequestContext,
 ): boolean {
   const hasScopes = route.mcp?.kind === "server" && route.mcp.toolScopes !== undefined;
-  return hasScopes || route.policy.needsTool || blocks?.hasTools(route.key) === true;
+  return hasScopes || route.policy.needsTool || history?.marksCalls === true || blocks?.hasTools(route.key) === true;
 }
 
 function mayUseTool(deps: OpenTaskDeps, context: RequestContext, { tool }: OpenedTask): boolean {

@@ -270,6 +270,30 @@ describe("not_after", () => {
     expect((await call("send", {}, 1)).body.error).toBeUndefined();
   });
 
+  test("the result of a task counts when it is read, and that of a long call when it arrives", async () => {
+    answer = (id) => ({ jsonrpc: "2.0", id, result: { task: { taskId: "t9", status: "working" } } });
+    const made = await post({ method: "tools/call", params: { name: "browse", arguments: {}, task: { ttl: 60_000 } } });
+    const { taskId } = (made.body as unknown as { result: { task: { taskId: string } } }).result.task;
+    advance(12 * 60_000);
+    answer = undefined;
+    expect((await call("send", {}, 1)).body.error).toBeUndefined();
+    expect((await post({ method: "tasks/result", params: { taskId } })).body.error).toBeUndefined();
+    expect(await call("send", {}, 1)).toMatchObject(denied("history-not-after"));
+    for (const isEvent of [false, true]) {
+      advance(12 * 60_000);
+      expect((await call("send", {}, 1)).body.error).toBeUndefined();
+      isStream = isEvent;
+      answer = (id) => {
+        advance(12 * 60_000);
+        return { jsonrpc: "2.0", id, result: { content: [] } };
+      };
+      await call("browse");
+      answer = undefined;
+      isStream = false;
+      expect(await call("send", {}, 1)).toMatchObject(denied("history-not-after"));
+    }
+  });
+
   test("a new MCP session does not reset it", async () => {
     await call("browse");
     const message = {
