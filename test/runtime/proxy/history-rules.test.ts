@@ -1,4 +1,6 @@
 /** `mcp.server.history_rules` on the wire, over two processes with one store, whose clocks are 90 seconds apart. */
+import { gzipSync } from "node:zlib";
+
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { compileHistoryRules, type HistoryRule } from "../../../runtime/features/mcp/compile-history.ts";
@@ -322,6 +324,44 @@ describe("limits", () => {
     expect((await call("refund", { amount: 0.1 })).body.error).toBeUndefined();
     expect(await call("refund", { amount: 0.000001 })).toMatchObject(denied("history-total"));
     expect((await call("refund", { amount: 0 })).body.error).toBeUndefined();
+  });
+
+  const refund = (args: string, more = ""): string =>
+    `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"refund","arguments":${args}}${more}}`;
+  const ABOVE = refund('{"amount":11}');
+  test.each<[name: string, body: string | Buffer, headers?: readonly string[]]>([
+    ["in escapes", refund('{"\\u0061mount":11}')],
+    ["with an exponent", refund('{"amount":1.1e1}')],
+    ["twice", refund('{"amount":1,"amount":11}')],
+    ["twice, once in escapes", refund('{"amount":1,"am\\u006funt":11}')],
+    ["in a prototype", refund('{"__proto__":{"amount":11}}')],
+    ["in a list", refund('[{"amount":11}]')],
+    ["as a notification", ABOVE.replace('"id":7,', "")],
+    ["in a batch", `[${ABOVE}]`],
+    ["after another message", `{"jsonrpc":"2.0","id":6,"method":"ping"}\n${ABOVE}`],
+    ["before another message", `${ABOVE}{"jsonrpc":"2.0","id":6,"method":"ping"}`],
+    ["with two methods", ABOVE.replace('"method"', '"method":"tools/list","method"')],
+    ["with a method in capitals", ABOVE.replace("tools/call", "Tools/Call")],
+    ["with two params", ABOVE.replace('"params"', '"params":{"name":"other"},"params"')],
+    ["of two names", ABOVE.replace('"name"', '"name":"other","name"')],
+    ["with a space in its name", ABOVE.replace("refund", "refund ")],
+    ["with an invisible character", ABOVE.replace("refund", "ref\\u200bund")],
+    ["with a name in a list", ABOVE.replace('"refund"', '["refund"]')],
+    ["with a byte order mark", `\ufeff${ABOVE}`],
+    ["in UTF-16", Buffer.from(ABOVE, "utf16le"), ["Content-Type: application/json; charset=utf-16le"]],
+    ["as text", ABOVE, ["Content-Type: text/plain"]],
+    ["compressed", gzipSync(ABOVE), ["Content-Encoding: gzip"]],
+    ["as another method's", ABOVE, ["Mcp-Method: tools/list", "MCP-Protocol-Version: 2026-07-28"]],
+  ])("an amount above the limit, written %s, does not reach the server", async (_name, body, headers = []) => {
+    const { port = 0 } = replicas[0] ?? {};
+    const bytes = Buffer.from(body);
+    const type = headers.some((each) => each.startsWith("Content-Type")) ? [] : ["Content-Type: application/json"];
+    const head = ["POST / HTTP/1.1", "Host: mcp.example", "Connection: close", "Authorization: Bearer gwt_alice"];
+    const accept = ["Accept: application/json, text/event-stream", `Content-Length: ${bytes.length}`];
+    const sent = [...head, ...accept, ...type, ...headers, "", ""].join("\r\n") + bytes.toString("latin1");
+    const { status, body: text } = await sendRaw(port, sent);
+    expect(victim.requests.map((each) => each.body.toString())).toEqual([]);
+    expect(status === 200 ? text : "rejected").toMatch(/rejected|-31403|"error"/);
   });
 
   test.each([
