@@ -28,6 +28,7 @@ const manifests = readManifests(sources);
 // Made with kubectl, so in no file.
 const secrets: readonly Secret[] = [
   secretOf("github-oauth", { client_id: "gateway", client_secret: "the-client-secret" }),
+  secretOf("github-guardrail", { signing_key: Buffer.alloc(32, 7).toString("base64") }),
   secretOf("crm-oauth", { client_id: "gateway", client_secret: "the-crm-secret" }),
   secretOf("builds-oauth", { client_id: "gateway", client_secret: "the-builds-secret" }),
   secretOf("backend-headers", { "X-Api-Key": "the-api-key" }),

@@ -235,6 +235,7 @@ function clusterObjects(): readonly object[] {
     { ...service, status: { loadBalancer: { ingress: [{ ip: "203.0.113.7" }] } } },
     secret("shop-tls", { "tls.crt": shop.cert, "tls.key": shop.key }),
     secret("github-oauth", { client_id: "gateway", client_secret: "the-client-secret" }),
+    secret("github-guardrail", { signing_key: Buffer.alloc(32, 7).toString("base64") }),
     secret("backend-headers", { "X-Api-Key": "the-api-key" }),
     secret("backend-ca", { "ca.crt": authority.cert }),
     secret("backend-client", { "tls.crt": client.cert, "tls.key": client.key }),

@@ -201,7 +201,14 @@ export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
     const reader = readerOf(place);
     const [late, early] = (await reader.find({ order: "newest", limit: 10 })).records;
     expect(early).toMatchObject({ outcome: "allowed", kind: "decision", timeMs: from, result: { status: 200 } });
-    const result = { status: 503, durationMs: 1.5, succeeded: true, listHidden: 2, listShown: 3 };
+    const result = {
+      status: 503,
+      durationMs: 1.5,
+      succeeded: true,
+      guardrail: { verdict: "pass" },
+      listHidden: 2,
+      listShown: 3,
+    };
     expect(late).toMatchObject({ outcome: "error", userId: "alice", result });
     expect(await reader.get(late?.id ?? "")).toEqual(late);
     expect(await reader.get("zzz")).toBeUndefined();

@@ -183,7 +183,7 @@ spec:
   },
   {
     file: "secrets-role.yaml",
-    text: "resourceNames: [shop-tls, github-oauth, crm-oauth, builds-oauth, backend-headers, backend-ca, backend-client]",
+    text: "resourceNames: [shop-tls, github-oauth, github-guardrail, crm-oauth, builds-oauth, backend-headers, backend-ca, backend-client]",
     by: "resourceNames: {{ toJson $names }}",
   },
   {

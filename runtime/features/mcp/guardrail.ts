@@ -13,6 +13,7 @@ const guardrailShape = {
   url: url({
     doc: "Address of the service. Each check is a signed POST request with JSON.",
     required: true,
+    annotation: "mcp_server_guardrail_url",
     read: parseHttpUrl,
   }),
   ...secret("secret", {
@@ -23,15 +24,18 @@ const guardrailShape = {
   results: flag({
     doc: "Also check results of calls. Results above 1 MiB are denied.",
     default: false,
+    annotation: "mcp_server_guardrail_results",
   }),
   timeout: duration({
     doc: "Time limit for each check, up to 1 minute. Calls without a verdict are denied.",
     default: "5s",
+    annotation: "mcp_server_guardrail_timeout",
     minMs: 1,
   }),
   shadow: flag({
     doc: "Record verdicts without enforcing them. Calls still wait for them.",
     default: false,
+    annotation: "mcp_server_guardrail_shadow",
   }),
 };
 

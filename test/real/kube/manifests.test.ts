@@ -69,6 +69,7 @@ beforeAll(async () => {
   await cluster.apply(
     secret("shop-tls", { "tls.crt": shop.cert, "tls.key": shop.key }),
     secret("github-oauth", { client_id: "gateway", client_secret: "the-client-secret" }),
+    secret("github-guardrail", { signing_key: Buffer.alloc(32, 7).toString("base64") }),
     secret("backend-headers", { "X-Api-Key": "the-api-key" }),
     secret("backend-ca", { "ca.crt": makeTestCertificate({ name: "authority", isAuthority: true }).cert }),
     secret("backend-client", { "tls.crt": client.cert, "tls.key": client.key }),

@@ -43,6 +43,10 @@ const secretAnnotations: readonly SecretAnnotation[] = [
       { key: "client_key", path: [...OAUTH, "client_key"], optional: true },
     ],
   },
+  {
+    name: "mcp_server_guardrail_secret",
+    members: [{ key: "signing_key", path: ["mcp", "server", "guardrail", "secret"] }],
+  },
   // Every key is the name of a header.
   { name: "set_request_headers_secret", members: { labels: ["set_request_headers_secret"], value: "secret" } },
   { name: "tls_custom_ca_secret", members: [{ key: "ca.crt", path: ["tls_custom_ca"] }] },
