@@ -35,7 +35,7 @@ export interface BackendsReading {
   readonly usesEndpoints: boolean;
   /** First reason why one is not resolved. */
   readonly unresolved: Condition | undefined;
-  /** Weight of those that are not resolved, of all: 0 to 100. */
+  /** Part of the weights that belongs to unresolved backends: 0 to 100. */
   readonly unresolvedPercentage: number;
 }
 
