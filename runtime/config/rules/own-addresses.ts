@@ -37,9 +37,11 @@ export interface OwnListener {
 
 /** Addresses this gateway listens on, read once for all routes. */
 export function ownListeners(boot: BootDoc): readonly OwnListener[] {
+  const circle = "is this gateway's own address, so that requests would go round in circles";
   const written = [
     [boot.admin_address ?? DEFAULT_ADMIN_ADDRESS, 'is the address of the admin listener ("admin_address")'],
-    [publicAddress(boot), "is this gateway's own address, so that requests would go round in circles"],
+    [publicAddress(boot), circle],
+    ...(boot.http_redirect_address === undefined ? [] : [[boot.http_redirect_address, circle] as const]),
   ] as const;
   return written.map(([address, message]) => {
     const { host, port } = accepted(parseListener(address));

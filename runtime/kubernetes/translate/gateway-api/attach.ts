@@ -72,7 +72,7 @@ function attachTo(
   });
   if (found.length === 0) return refuse("NoMatchingListenerHostname", "no listener has a host of this route");
   if (found.every(({ hosts }) => hosts.size === 0)) {
-    const message = "names no host, neither does the listener, and no address of the gateway is known";
+    const message = "names no host, neither does the listener, and the Gateway has no address";
     return refuse("UnsupportedValue", message);
   }
   return { ref, gateway: key, listeners: found, accepted: condition("Accepted", true, "Accepted") };

@@ -115,11 +115,14 @@ describe("translate() with the Gateway API", () => {
       const yaml = `${named(...values)}\n---\n${route({ parentRefs: [{ name: "named" }], rules: [{ backendRefs }] })}`;
       const { slices, problems } = await translated(yaml, { addresses: [{ ip: "10.0.0.1" }, { ip: "10.0.0.2" }] });
       const from = slices.flatMap(({ routes }) => Object.values(routes).map((each) => each.from));
-      return [...from, ...problems.filter(({ message }) => message.includes("address")).map(({ message }) => message)];
+      return [
+        ...from,
+        ...problems.filter(({ message }) => message.includes("no address")).map(({ message }) => message),
+      ];
     };
     expect(await translate()).toEqual(["https://10.0.0.1", "https://10.0.0.2"]);
     expect(await translate("10.0.0.2", "10.9.9.9")).toEqual(["https://10.0.0.2"]);
-    expect(await translate("10.9.9.9")).toEqual([expect.stringContaining("no address of the gateway is known")]);
+    expect(await translate("10.9.9.9")).toEqual([expect.stringContaining("the Gateway has no address")]);
   });
 
   test("omits a route that is larger than the configuration of its namespace can be", async () => {
