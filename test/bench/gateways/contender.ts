@@ -1,6 +1,8 @@
 /** What a gateway of the comparison is: where it comes from, what it does, how it starts, and whom it takes for whom. */
+import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 
 import type { IdentityProvider } from "../../../examples/demo/identity-provider.ts";
 import { visit } from "../../../examples/demo/person.ts";
@@ -97,7 +99,7 @@ export function createStarter(name: string, directory: string, port: number) {
     const script = `echo ${own}; out=$1; shift; exec "$@" > $out.out 2> $out.errors`;
     children.push(await startChild("target", "/bin/sh", ["-c", script, "sh", out, ...command], env));
     try {
-      await untilListening(name, own, patienceMs);
+      await Promise.race([untilListening(name, own, patienceMs), untilGone(name, children.at(-1)?.pid ?? 0)]);
     } catch (error) {
       const said = await readFile(`${out}.errors`, "utf8").catch(() => "");
       const printed = await readFile(`${out}.out`, "utf8").catch(() => "");
@@ -111,6 +113,12 @@ export function createStarter(name: string, directory: string, port: number) {
       for (const child of children.toReversed()) await child.stop();
     },
   };
+}
+
+/** @throws Error once the process has exited */
+async function untilGone(name: string, pid: number): Promise<never> {
+  while (existsSync(`/proc/${pid}`)) await delay(100, undefined, { ref: false });
+  throw new Error(`${name} exited`);
 }
 
 /** Signs in in a browser. @returns the line with the gateway's cookies; without any where the sign-in was refused */

@@ -3,6 +3,7 @@ import type { Contender } from "./contender.ts";
 import { APACHE_ROW } from "./rows/apache.ts";
 import { ENVOY_AUTHORIZER, ENVOY_JWT, ENVOY_JWT_CACHED } from "./rows/envoy.ts";
 import { FASTIFY } from "./rows/fastify.ts";
+import { FASTMCP } from "./rows/fastmcp.ts";
 import { GATEFORM } from "./rows/gateform.ts";
 import { HAPROXY_ROW } from "./rows/haproxy.ts";
 import { NGINX_ROW } from "./rows/nginx.ts";
@@ -23,4 +24,5 @@ export const ROWS: readonly Contender[] = [
   TRAEFIK,
   CADDY,
   FASTIFY,
+  FASTMCP,
 ];

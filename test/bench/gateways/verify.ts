@@ -8,8 +8,8 @@ import type { Contender, Credentials, Running } from "./contender.ts";
 import { type Answered, isRefusal, type Question, questionOf, REFUSED, type Work, wrongWith } from "./works.ts";
 
 const PATIENCE_MS = 15_000;
-/** Envoy writes its access log each 10 seconds. */
-const RECORDS_WITHIN_MS = 13_000;
+/** Records are written behind responses. */
+const RECORDS_WITHIN_MS = 10_000;
 
 export interface Subject {
   readonly contender: Contender;

@@ -195,7 +195,8 @@ export const CADDY: Contender = {
   title: "Caddy + oauth2-proxy",
   programs: ["caddy", "oauth2-proxy"],
   record: "access log of Caddy, JSON, and request log of oauth2-proxy, files",
-  notes: "`forward_auth`. No rule on tools.",
+  notes:
+    "`forward_auth`. No rule on tools. With 1,000 routes it tries one site after the other, long names first, so that the one asked comes last.",
   async start(setup) {
     const { directory, port, origin, upstream, hosts, tls, program, start } = setup;
     const asked = await startAsked(setup);

@@ -1,0 +1,42 @@
+/** FastMCP's proxy with middleware: MCP only. */
+import { join } from "node:path";
+
+import { bearerOf, type Contender } from "../contender.ts";
+import { AUDIENCE } from "../issuer.ts";
+import { DENIED_PREFIX } from "../sizes.ts";
+
+const MCP_ONLY = "it serves MCP only";
+
+export const FASTMCP: Contender = {
+  name: "fastmcp",
+  title: "FastMCP proxy",
+  programs: ["fastmcp"],
+  identity: "bearer JWT (RS256), verified each time",
+  policy: "middleware: email claim; tool's name; denied tools are removed from lists",
+  record: "JSON line of the middleware, file",
+  notes:
+    "Ends MCP: it is a server for the client and a client of the upstream, with a session of its own for each request. Without sessions for clients (`stateless_http`). Its program is `test/bench/gateways/fastmcp-program.py`. Measured apart, with three rounds.",
+  cannot: {
+    get: MCP_ONLY,
+    sse: "without sessions it answers with JSON, and drops progress",
+    routes: MCP_ONLY,
+    http2: MCP_ONLY,
+  },
+  isSlow: true,
+  async start(setup) {
+    const { directory, port, upstream, issuer, program, start } = setup;
+    const records = join(directory, "records.log");
+    const options = {
+      port,
+      upstream,
+      records,
+      key: issuer.publicKey,
+      issuer: issuer.url,
+      audience: AUDIENCE,
+      denied: DENIED_PREFIX,
+    };
+    const script = join(import.meta.dirname, "../fastmcp-program.py");
+    await start([await program("fastmcp"), script, JSON.stringify(options)], { patienceMs: 60_000 });
+    return { records: [records], credentials: bearerOf(setup), paths: { mcp: "/mcp", tool: "/mcp" } };
+  },
+};
