@@ -62,8 +62,8 @@ export interface Running {
   readonly port?: number;
   /** Default: /mcp, /tool. */
   readonly paths?: { readonly mcp: string; readonly tool: string };
-  /** Of tools, before the upstream's name. */
-  readonly toolPrefix?: string;
+  /** Of a tool of the upstream, where it has another one. */
+  readonly toolName?: (name: string) => string;
 }
 
 export interface Contender {

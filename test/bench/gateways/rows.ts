@@ -1,6 +1,7 @@
 /** All gateways of the comparison, in the order in which they take turns. */
 import type { Contender } from "./contender.ts";
 import { APACHE_ROW } from "./rows/apache.ts";
+import { CONTEXTFORGE } from "./rows/contextforge.ts";
 import { ENVOY_AUTHORIZER, ENVOY_JWT, ENVOY_JWT_CACHED } from "./rows/envoy.ts";
 import { FASTIFY } from "./rows/fastify.ts";
 import { FASTMCP } from "./rows/fastmcp.ts";
@@ -25,4 +26,5 @@ export const ROWS: readonly Contender[] = [
   CADDY,
   FASTIFY,
   FASTMCP,
+  CONTEXTFORGE,
 ];

@@ -59,7 +59,8 @@ export function questionOf(
   const paths = { mcp: "/mcp", tool: "/tool", ...running.paths };
   if (!isMcp(work)) return { path: "/web/items", credential: credentials?.web ?? NOBODY };
   const kind = work.hasToolRule === true ? "tool" : "mcp";
-  const name = (running.toolPrefix ?? "") + (tool ?? (work.name === "sse" ? "stream_events" : "get_issue"));
+  const asked = tool ?? (work.name === "sse" ? "stream_events" : "get_issue");
+  const name = running.toolName?.(asked) ?? asked;
   const message =
     work.name === "list" && tool === undefined
       ? { method: "tools/list", params: {} }
@@ -97,7 +98,7 @@ export function wrongWith(work: Work, answer: Answered, showsAllTools: boolean):
   if (work.name === "list") {
     const names = ((result?.["tools"] ?? []) as readonly { name: string }[]).map(({ name }) => name);
     const expected = showsAllTools ? TOOLS : TOOLS - DENIED_TOOLS;
-    const denied = names.filter((name) => name.includes(DENIED_PREFIX)).length;
+    const denied = names.filter((name) => name.replaceAll("-", "_").includes(DENIED_PREFIX)).length;
     if (names.length === expected && denied === (showsAllTools ? DENIED_TOOLS : 0)) return undefined;
     return `listed ${names.length} tools, ${denied} of them denied`;
   }
