@@ -447,6 +447,41 @@ describe("a request", () => {
       400,
       "invalid_target",
     ],
+    ...["#x", "?x=1", "/../../closed", "/%2e%2e/%2e%2e/closed", "/..%2f..%2fclosed", "\\..\\..\\closed", ";x"].map(
+      (more) =>
+        [
+          `for an address with ${more}`,
+          () => Promise.resolve({ body: { servers: [`${origin}/tools/mcp${more}`] } }),
+          400,
+          "invalid_target",
+        ] as [string, () => Promise<Asked>, number, string],
+    ),
+    [
+      "for a server with another user and host",
+      () => Promise.resolve({ body: { servers: [`http://${new URL(origin).host}@evil.example/tools/mcp`] } }),
+      400,
+      "invalid_target",
+    ],
+    [
+      "for a server of a prototype",
+      () => Promise.resolve({ body: { servers: ["__proto__", "constructor"] } }),
+      400,
+      "invalid_target",
+    ],
+    [
+      "by an email address with a display name",
+      () => Promise.resolve({ body: { approver: `A <${ALICE}>` } }),
+      400,
+      "invalid_request",
+    ],
+    [
+      "by two email addresses",
+      () => Promise.resolve({ body: { approver: `${ALICE},${BOB}` } }),
+      400,
+      "invalid_request",
+    ],
+    ["for ever", () => Promise.resolve({ body: { expires_in: 1e308 } }), 400, "invalid_request"],
+    ["for a fraction of a second", () => Promise.resolve({ body: { expires_in: 60.5 } }), 400, "invalid_request"],
     ["for unknown scopes", () => Promise.resolve({ body: { scope: "mcp admin" } }), 400, "invalid_scope"],
     ["of more time than allowed", () => Promise.resolve({ body: { expires_in: 7201 } }), 400, "invalid_request"],
     ["of two lines", () => Promise.resolve({ body: { purpose: "a\nb" } }), 400, "invalid_request"],
@@ -611,9 +646,29 @@ describe("an approved run", () => {
     const subject = await podToken("pod-a");
     expect((await exchange("pod-a", { subject_token: subject })).status).toBe(200);
     expect((await exchange("pod-a", { subject_token: subject })).json()["error"]).toBe("invalid_grant");
-    // A token for one server is invalid at the others.
+    // What was approved does not change: another purpose, approver, server, scope or end is another request.
+    for (const body of [
+      { purpose: "Report of pod-a, and more" },
+      { approver: BOB },
+      { servers: [`${origin}/echo`, `${origin}/tools/mcp`] },
+      { scope: "notes" },
+      { expires_in: 7200 },
+    ])
+      expect([(await runs("pod-a", { body })).status, body]).toEqual([409, body]);
+    expect((await runs("pod-a")).json()).toMatchObject({ state: "active", approver: ALICE });
+    // A token for one server is invalid at the others, and wherever users or workloads identify themselves.
     const token = tokenOf(await exchange("pod-a"));
     expect((await call(token, "any", "echo")).status).toBe(401);
+    expect((await runs("pod-a", { method: "DELETE", token })).status).toBe(401);
+    for (const type of [JWT_TYPE, "urn:ietf:params:oauth:token-type:access_token"]) {
+      const form = { subject_token: token, subject_token_type: type };
+      expect((await exchange("pod-a", form)).status).toBe(400);
+    }
+    const { hostname, port } = new URL(pageOf(await runs("pod-a-page")));
+    for (const url of [`${origin}/.gateway/user`, `http://${hostname}:${port}/.gateway/`]) {
+      const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
+      expect([(await send({ method: "GET", url, headers })).status, url]).toEqual([401, url]);
+    }
   });
 
   test("ends with the rule that admitted the workload", async () => {
