@@ -10,7 +10,7 @@ import type { Keys } from "../shared/keys.ts";
 /** Owner of the session. */
 export interface SessionBinding {
   readonly userId: string;
-  /** OAuth client of the grant; "" for callers without one. */
+  /** Agent run, or OAuth client of the grant; "" for callers without either. */
   readonly clientId: string;
   readonly route: string;
 }

@@ -89,7 +89,8 @@ export function openAddress(
   return upstream && address && { upstream, path: address.path };
 }
 
-/** The caller that sessions and addresses belong to. */
+/** The caller that sessions and addresses belong to. Each agent run is one: those of a workload can have other rights. */
 export function bindingOf({ principal, prepared }: RequestContext): SessionBinding {
-  return { userId: principal?.user.id ?? "", clientId: principal?.clientId ?? "", route: prepared.route.key };
+  const { user, clientId } = principal ?? {};
+  return { userId: user?.id ?? "", clientId: user?.actor?.run ?? clientId ?? "", route: prepared.route.key };
 }

@@ -398,6 +398,18 @@ test("a rule per run counts the calls of one agent run, and is not about calls w
   expect((await call("deploy")).body.error).toBeUndefined();
 });
 
+test("two agent runs of one workload for one user share no task", async () => {
+  answer = (id) => ({ jsonrpc: "2.0", id, result: { task: { taskId: "t2", status: "working" } } });
+  const params = { name: "other", arguments: {}, task: { ttl: 60_000 } };
+  const made = await post({ method: "tools/call", params }, 0, "runa");
+  const { taskId } = (made.body as unknown as { result: { task: { taskId: string } } }).result.task;
+  answer = undefined;
+  const read = (user: string): Promise<Answer> => post({ method: "tasks/result", params: { taskId } }, 1, user);
+  expect((await read("runb")).body.error?.data).toMatchObject({ reason: "mcp-task-unknown" });
+  expect((await read("alice")).body.error?.data).toMatchObject({ reason: "mcp-task-unknown" });
+  expect((await read("runa")).body.error).toBeUndefined();
+});
+
 test("without the store nothing is known: calls of all rules are denied, others pass", async () => {
   breakable.broken = true;
   for (const [name, args] of [
