@@ -58,7 +58,8 @@ export async function askGuardrail(
   });
   const answer = await fetchAnswer(deps, guardrail, body, maxBytes + MAX_OTHER_BYTES, signal);
   const verdict = verdictOf(answer, part);
-  reportVerdict(deps, context, part, verdict, performance.now() - startMs);
+  // A client that leaves is no failure of the guardrail.
+  if (!signal.aborted) reportVerdict(deps, context, part, verdict, performance.now() - startMs);
   return verdict;
 }
 

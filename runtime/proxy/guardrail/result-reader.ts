@@ -27,8 +27,8 @@ const MAX_BYTES = 1024 * 1024;
 /** Limit for responses to other requests: a result in them that belongs elsewhere is checked, their own is not. */
 const MAX_EXEMPT_BYTES = 8 * 1024 * 1024;
 
-/** Requests whose own response is checked. */
-const METHODS: ReadonlySet<string | undefined> = new Set(["tools/call", "tasks/get", "tasks/result"]);
+/** Requests whose own response is checked: it can have the result of a call. */
+const CHECKED = /^(?:tools\/call$|tasks\/)/;
 
 /** @param owner ends the exchange */
 export function resultReaderFor(
@@ -37,8 +37,12 @@ export function resultReaderFor(
   next: StreamReceiver,
   owner: ListReceiver,
 ): StreamReceiver {
-  const { guardrail } = context.prepared;
-  return guardrail?.checksResults === true ? new ResultReader(deps, context, guardrail, next, owner) : next;
+  const { prepared, exchange, message } = context;
+  const { guardrail } = prepared;
+  if (guardrail?.checksResults !== true) return next;
+  // Other files of a server are not responses to messages.
+  const isAnswer = message !== undefined || /event-stream/i.test(exchange.header("accept") ?? "");
+  return isAnswer ? new ResultReader(deps, context, guardrail, next, owner) : next;
 }
 
 type Passed = Buffer | "dropped";
@@ -78,7 +82,7 @@ class ResultReader implements StreamReceiver {
     this.#owner = owner;
     const { message } = context;
     context.exchange.onClose(() => this.#leaving.abort());
-    const isExempt = message?.kind === "request" && !METHODS.has(message.facts.method);
+    const isExempt = message?.kind === "request" && !CHECKED.test(message.facts.method ?? "");
     this.#exemptId = isExempt ? message.id : undefined;
     this.#maxBytes = this.#exemptId === undefined ? MAX_BYTES : MAX_EXEMPT_BYTES;
     this.#events = new EventBlocks(this.#maxBytes);

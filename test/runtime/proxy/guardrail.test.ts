@@ -16,7 +16,7 @@ import { compileRoute, compileSettings } from "../../../runtime/config/compile-s
 import { checkedFrom, secretsFrom, snapshotFrom } from "../../support/config.ts";
 import { modernHeaders, modernMeta } from "../../support/mcp.ts";
 import { startPipeline, testPrincipal, type Pipeline } from "../../support/pipeline.ts";
-import { sendRaw } from "../../support/raw-client.ts";
+import { openRaw, sendRaw as send } from "../../support/raw-client.ts";
 import { startVictim, type Victim } from "../../support/victim.ts";
 
 const KEY = Buffer.alloc(32, 5);
@@ -46,6 +46,9 @@ interface Question {
 
 const http = (text: string, head = "200 OK\r\ncontent-type: application/json"): string =>
   `HTTP/1.1 ${head}\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+
+/** Until the gateway closes: a response can pause for a verdict. */
+const sendRaw = (port: number, bytes: string): ReturnType<typeof send> => send(port, bytes, 20_000);
 
 function write(socket: Socket, text: string): void {
   if (!socket.destroyed) socket.write(text);
@@ -253,20 +256,46 @@ describe("a call", () => {
   test.each([
     ["with sessions", call],
     ["of 2026-07-28", callModern],
-  ])("%s is approved with its changed arguments", async (_, send) => {
+  ])("%s is approved with its changed arguments", async (_, call) => {
     await start();
     verdict = ({ arguments: given }) => ({ verdict: "mutate", arguments: { ...given, to: "all@example.com" } });
-    expect(await send("publish", { to: "x" })).toMatchObject(denied("approval-required"));
+    expect(await call("publish", { to: "x" })).toMatchObject(denied("approval-required"));
     const [waiting] = await approvals.listWaiting("alice");
     expect(waiting && approvals.given(waiting)).toContain("all@example.com");
     const id = waiting?.key.slice("approval:".length) ?? "";
     expect(await approvals.decide(id, testPrincipal("alice", 0), "approved")).toBe(true);
     // Another change needs another approval.
     verdict = () => ({ verdict: "mutate", arguments: { to: "other@example.com" } });
-    expect(await send("publish", { to: "x" })).toMatchObject(denied("approval-required"));
+    expect(await call("publish", { to: "x" })).toMatchObject(denied("approval-required"));
     verdict = () => ({ verdict: "mutate", arguments: { to: "all@example.com" } });
-    expect((await send("publish", { to: "x" })).body.result).toBeDefined();
+    expect((await call("publish", { to: "x" })).body.result).toBeDefined();
     expect(forwarded()).toEqual([{ to: "all@example.com" }]);
+  });
+
+  test("of a user whose access ends meanwhile is not forwarded", async () => {
+    await start();
+    verdict = () => {
+      pipeline.revocations.revokeNow("user:alice");
+      return { verdict: "pass" };
+    };
+    expect((await call("read")).body.result).toBeUndefined();
+    expect(upstream.requests).toEqual([]);
+  });
+
+  test("whose client leaves ends the check, which is no failure", async () => {
+    await start();
+    let closed: (() => void) | undefined;
+    const ended = new Promise<void>((resolve) => (closed = resolve));
+    hook.raw((socket) => {
+      socket.on("close", () => closed?.());
+      client.socket.destroy();
+    });
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "read" } });
+    const lines = ["POST / HTTP/1.1", "Host: mcp.example", "Authorization: Bearer gwt_alice"];
+    const type = ["Content-Type: application/json", `Content-Length: ${body.length}`];
+    const client = openRaw(pipeline.port, [...lines, ...type, "", body].join("\r\n"));
+    await ended;
+    expect([counted, records()]).toEqual([[], []]);
   });
 
   test("whose argument a header repeats cannot change it", async () => {
@@ -574,6 +603,14 @@ describe("with results, a result", () => {
     expect(text).not.toContain("secret-sentinel");
     expect(text).not.toContain("notifications/tasks");
     expect(hook.requests).toHaveLength(4);
+  });
+
+  test("is not looked for in other files of the server", async () => {
+    await start(", results: true", `\n            extra_paths: [/files/*]${RULES}`);
+    answer = () => ({ text: '{"any":"secret-sentinel"}' });
+    const lines = ["GET /files/a.json HTTP/1.1", "Host: mcp.example", "Connection: close"];
+    const { body } = await sendRaw(pipeline.port, [...lines, "Authorization: Bearer gwt_alice", "", ""].join("\r\n"));
+    expect(body).toBe('{"any":"secret-sentinel"}');
   });
 
   test("keeps its place among events that come while its verdict is awaited", async () => {
