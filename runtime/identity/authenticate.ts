@@ -213,7 +213,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   ): { readonly value: string; readonly claimed: () => Claimed | undefined } | undefined => {
     const snapshot = deps.snapshots.current();
     const { cookie } = snapshot.settings;
-    const site = findSite(snapshot, exchange.host);
+    const site = findSite(snapshot, exchange.routedHost ?? exchange.host);
     const value = site && deps.cookies.readSession(exchange, site, cookie);
     if (site === undefined || value === undefined || value === "") return undefined;
     return {

@@ -90,7 +90,7 @@ function sitesOf(snapshot: Snapshot): Sites {
   };
   if (authenticateOrigin !== undefined) add(authenticateOrigin);
   for (const { origin, host, isWildcard } of snapshot.routes) {
-    // Users do not sign in on the plain listener next to the TLS one.
+    // No credential counts on the plain listener next to the TLS one.
     if (host.endsWith(":80") && origin.startsWith("http:")) continue;
     if (isWildcard) wildcards.set(host.slice(1), origin.slice(0, origin.indexOf("/")));
     else add(origin);

@@ -6,6 +6,7 @@
  * route with https:// or an own endpoint.
  */
 import { ACME_PATH } from "./issued-certificates.ts";
+import { AI_CATALOG_PATH } from "../../features/catalog/paths.ts";
 import { isOwnPath } from "../../features/routing/own-paths.ts";
 import type { Exchange } from "../exchange.ts";
 import { respondBytes } from "../respond.ts";
@@ -49,7 +50,7 @@ function answer(exchange: Exchange, { securePort, servesHost, plain, challengeAn
   const plainHost = [exchange.host === hostname ? `${hostname}:80` : exchange.host, `${hostname}:80`].find(
     (host) => plain?.servesHost(host) === true,
   );
-  if (plain && plainHost !== undefined && !isOwnPath(path)) {
+  if (plain && plainHost !== undefined && !isOwnPath(path) && path !== AI_CATALOG_PATH) {
     exchange.routedHost = plainHost;
     return plain.handle(exchange);
   }

@@ -38,15 +38,19 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     { readonly token: string; readonly route: CompiledRoute; readonly origin: string }
   >();
 
-  const ownToken = (token: string, { host }: Exchange): AuthResult | Promise<AuthResult> => {
-    const site = findSite(deps.snapshots.current(), host);
+  const ownToken = (token: string, { routedHost, host }: Exchange): AuthResult | Promise<AuthResult> => {
+    const site = findSite(deps.snapshots.current(), routedHost ?? host);
     if (!site) return refusal("wrong-audience");
     const result = deps.authenticator.bearer(token, { resource: "", origin: site.origin, isWeb: true });
     return result instanceof Promise ? result.then(onlyPrograms) : onlyPrograms(result);
   };
 
-  const workloadToken = (token: string, { host }: Exchange, route: CompiledRoute): AuthResult | Promise<AuthResult> => {
-    const site = findSite(deps.snapshots.current(), host);
+  const workloadToken = (
+    token: string,
+    { routedHost, host }: Exchange,
+    route: CompiledRoute,
+  ): AuthResult | Promise<AuthResult> => {
+    const site = findSite(deps.snapshots.current(), routedHost ?? host);
     if (!site || !deps.workloads) return refusal("wrong-audience");
     const note = (result: AuthResult): AuthResult => {
       if (result.ok && !workloads.has(result.principal))

@@ -192,6 +192,11 @@ describe("Authenticator", () => {
     expect(await reason(authenticator.cookie(request("agent.example.com", cookie)))).toBe("revoked");
   });
 
+  it("takes no session on the plain listener next to the TLS one", async () => {
+    const exchange = { ...request("agent.example.com", sessionCookie()), routedHost: "agent.example.com:80" };
+    expect(await reason(authenticator.cookie(exchange))).toBe("missing");
+  });
+
   it.each(["session:s1", "user:u-alice"])("rejects a cookie immediately when %s is revoked", async (key) => {
     const exchange = request("agent.example.com", sessionCookie());
     expect(await reason(authenticator.cookie(exchange))).toBe("ok");

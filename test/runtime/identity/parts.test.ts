@@ -55,6 +55,19 @@ describe("findSite()", () => {
   });
 });
 
+it("a route of the plain listener is not a site", () => {
+  const both = snapshotFrom(`
+insecure_server: false
+certificates: [{ certificate_file: /tls.crt, certificate_key_file: /tls.key }]
+http_redirect_address: ":80"
+routes:
+  - { name: a, from: https://a.example.com, to: "http://127.0.0.1:9", ${allow} }
+  - { name: plain, from: "http://a.example.com:80", to: "http://127.0.0.1:9", allow_public_unauthenticated_access: true }
+`);
+  expect(findSite(both, "a.example.com")).toMatchObject({ origin: "https://a.example.com", secure: true });
+  expect(findSite(both, "a.example.com:80")).toBeUndefined();
+});
+
 describe("isLocalPath()", () => {
   it.each(["/", "/a", "/a/b?c=d&e=%20", "/a//b", "/.gateway/", "/?x=//y", "/a?u=https://b.example"])(
     "takes %j",

@@ -261,6 +261,10 @@ test("a gateway with certificates serves TLS and redirects plain requests to it"
     expect(await plain("APP.example:1234")).toEqual([200, "plain"]);
     // Own endpoints and routes with https:// are not reached in plain text.
     expect(await plain("app.example", "/.gateway/user")).toEqual([308, "https://app.example/.gateway/user"]);
+    expect(await plain("app.example", "/.well-known/ai-catalog.json")).toEqual([
+      308,
+      "https://app.example/.well-known/ai-catalog.json",
+    ]);
     expect(await plain("only.example")).toEqual([308, "https://only.example/"]);
     expect(await plain("only.example:443", "/", "POST")).toEqual([403, ""]);
     expect(await plain("unknown.example")).toEqual([404, ""]);
