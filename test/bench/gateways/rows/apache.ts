@@ -31,7 +31,7 @@ export const APACHE_ROW: Contender = {
   AuthType ${type}
   <RequireAll>
 ${["email:alice@example.com", ...claims].map((claim) => `    Require claim ${claim}\n`).join("")}  </RequireAll>
-  ${proxy}${path.slice(1)} ${kept} flushpackets=on
+  ${proxy}${path.slice(1)} ${kept}${path === "/mcp" || path === "/tool" ? " flushpackets=on" : ""}
 </Location>
 `;
     const hostOf = (host: string, body: string): string =>

@@ -23,7 +23,7 @@ export const ENVOY_JWT_CACHED: Contender = envoyRow("envoy-jwt-cached", "Envoy, 
 export const ENVOY_AUTHORIZER: Contender = {
   ...ENVOY_JWT_CACHED,
   name: "envoy-authorizer",
-  title: "Envoy, JWT cache + external authorizer",
+  title: "Envoy + external authorizer",
   programs: ["envoy", "authorizer"],
   policy: "Go service over gRPC: email of the verified claims; tool's name of the body, which is sent along",
   record: "JSON access log, file; a JSON line of the authorizer, file",

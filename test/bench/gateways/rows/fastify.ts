@@ -7,7 +7,7 @@ import { AUDIENCE } from "../issuer.ts";
 export const FASTIFY: Contender = {
   name: "fastify-jose",
   title: "Fastify + jose",
-  programs: [],
+  programs: ["fastify"],
   identity: "bearer JWT (RS256), verified each time, with keys of the issuer's JWKS",
   policy: "email claim; tool's name of the parsed body; denied tools are removed from lists",
   record: "pino, JSON, file",

@@ -16,8 +16,7 @@ export const NGINX_ROW: Contender = {
   isOpen: true,
   showsAllTools: true,
   async start(setup) {
-    const location = "location / { proxy_pass http://up; proxy_buffering off; }";
-    await startNginx(setup, { accessLog: "off", upstreams: "", location });
+    await startNginx(setup, { accessLog: "off", upstreams: "", own: "", location: "" });
     return { records: [], credentials: () => Promise.resolve({ web: "x-a: 1", mcp: "x-a: 1", tool: "x-a: 1" }) };
   },
 };
@@ -27,18 +26,23 @@ export interface NginxParts {
   readonly accessLog: string;
   /** Further `upstream` and `log_format` directives. */
   readonly upstreams: string;
-  /** Of the server that is asked, and of all others. */
+  /** Further `location` blocks. */
+  readonly own: string;
+  /** Directives of the locations that pass requests on. */
   readonly location: string;
 }
 
 /** One worker; connections to upstreams are kept, as its documentation of `keepalive` says. */
-export async function startNginx(setup: Setup, { accessLog, upstreams, location }: NginxParts): Promise<void> {
+export async function startNginx(setup: Setup, { accessLog, upstreams, own, location }: NginxParts): Promise<void> {
   const { directory, port, upstream, hosts, tls, program, start } = setup;
   await mkdir(join(directory, "logs"), { recursive: true });
   const listen = `listen 127.0.0.1:${port}${tls ? " ssl http2" : ""}`;
+  // Events of MCP must not wait in a buffer.
+  const locations = `${own} location / { ${location} proxy_pass http://up; }
+    location ~ ^/(mcp|tool)$ { ${location} proxy_pass http://up; proxy_buffering off; }`;
   const servers = [`localhost`, ...hosts].map(
     (host, index) =>
-      `server { ${listen}${index === 0 ? " default_server backlog=4096" : ""}; server_name ${host}; ${location} }`,
+      `server { ${listen}${index === 0 ? " default_server backlog=4096" : ""}; server_name ${host}; ${locations} }`,
   );
   await writeFile(
     join(directory, "nginx.conf"),

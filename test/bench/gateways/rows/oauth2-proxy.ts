@@ -103,17 +103,19 @@ export const NGINX_OAUTH2_PROXY: Contender = {
     const asked = await startAsked(setup);
     const records = join(directory, "access.log");
     const format = `log_format line escape=json '{"time":"$time_iso8601","user":"$user","method":"$request_method","path":"$uri","status":$status}';`;
-    const location = `
-    location /oauth2/ { proxy_pass http://asked; proxy_set_header X-Forwarded-Proto $scheme; }
-    location = /oauth2/auth { internal; proxy_pass http://asked; proxy_pass_request_body off;
+    // A location with such a directive inherits none: without Connection, each question would have a connection of its own.
+    const asking = 'proxy_pass http://asked; proxy_set_header Connection ""; proxy_set_header Host $http_host;';
+    const own = `
+    location /oauth2/ { ${asking} proxy_set_header X-Forwarded-Proto $scheme; }
+    location = /oauth2/auth { internal; ${asking} proxy_pass_request_body off;
       proxy_set_header Content-Length ""; proxy_set_header X-Forwarded-Uri $request_uri; }
-    location / { auth_request /oauth2/auth; auth_request_set $user $upstream_http_x_auth_request_email;
-      error_page 401 = @sign_in; proxy_pass http://up; proxy_buffering off; }
     location @sign_in { return 302 /oauth2/start?rd=$scheme://$http_host$request_uri; }`;
+    const location = `auth_request /oauth2/auth; auth_request_set $user $upstream_http_x_auth_request_email;
+      error_page 401 = @sign_in;`;
     const upstreams = `${format}
   upstream asked { server 127.0.0.1:${asked.port}; keepalive 128; keepalive_requests 1000000000; }
   map "" $user { default ""; }`;
-    await startNginx(setup, { accessLog: `${records} line`, upstreams, location });
+    await startNginx(setup, { accessLog: `${records} line`, upstreams, own, location });
     return { records: [records, asked.records], credentials: sessionAndBearerOf(setup) };
   },
 };
@@ -124,7 +126,8 @@ export const TRAEFIK: Contender = {
   title: "Traefik + oauth2-proxy",
   programs: ["traefik", "oauth2-proxy"],
   record: "access log of Traefik, JSON, and request log of oauth2-proxy, files",
-  notes: "`forwardAuth`. No rule on tools.",
+  notes:
+    "`forwardAuth`. No rule on tools. It opens a connection to oauth2-proxy for most requests with many connections, and has no setting for that.",
   async start(setup) {
     const { directory, port, upstream, hosts, tls, program, start } = setup;
     const asked = await startAsked(setup);
