@@ -36,6 +36,11 @@ let rest = "";
 /** What the store waits for. */
 let stalled: Promise<unknown> = Promise.resolve();
 
+const GREETINGS: Readonly<Record<string, object>> = {
+  "server/discover": { error: { code: -32601, message: "Method not found" } },
+  initialize: { result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "s" } } },
+};
+
 const RULES = `
   - { name: reviewed, calls: { or: [{ mcp_tool: publish }] }, after: { calls: { or: [{ mcp_tool: review }] }, within: 1h, same_argument: /document } }
   - { name: no-export, calls: { or: [{ mcp_tool: send }, { mcp_prompt: send }] }, not_after: { calls: { or: [{ mcp_tool: browse }, { mcp_resource: { starts_with: "web:" } }] }, within: 10m } }
@@ -52,8 +57,9 @@ beforeEach(async () => {
   rest = "";
   stalled = Promise.resolve();
   victim = await startVictim(({ body }, socket) => {
-    const { id } = JSON.parse(body.toString()) as { id: unknown };
-    const json = JSON.stringify(answer?.(id) ?? { jsonrpc: "2.0", id, result: { content: [] } });
+    const { id, method = "" } = JSON.parse(body.toString()) as { id: unknown; method?: string };
+    const own = GREETINGS[method] ?? { result: { content: [] } };
+    const json = JSON.stringify(answer?.(id) ?? { jsonrpc: "2.0", id, ...own });
     const text = isStream ? `event: message\ndata: {"jsonrpc":"2.0","method":"n"}\n\ndata: ${json}\n\n${rest}` : json;
     const type = isStream ? "text/event-stream" : "application/json";
     socket.write(
@@ -63,7 +69,9 @@ beforeEach(async () => {
   const yaml = `
     runtime_flags: { mcp: true }
     routes:
-      - from: https://mcp.example
+      - { name: all, from: https://mcp.example, prefix: /all, mcp: { server: { members: { t: tools } } }, policy: [{ allow: { and: [{ authenticated_user: true }] } }] }
+      - name: tools
+        from: https://mcp.example
         to: ${victim.origin}
         policy: [{ allow: { and: [{ authenticated_user: true }] } }]
         mcp:
@@ -396,6 +404,21 @@ test("a rule per run counts the calls of one agent run, and is not about calls w
   breakable.broken = true;
   expect(await call("deploy", {}, 0, "runb")).toMatchObject(denied("history-unknown"));
   expect((await call("deploy")).body.error).toBeUndefined();
+});
+
+test("the rules of a member apply at the federated route, to the calls of both", async () => {
+  const federated = async (name: string, given: object = {}): Promise<Answer["body"]> => {
+    const message = { method: "tools/call", params: { name: `t__${name}`, arguments: given } };
+    const { port = 0 } = replicas[0] ?? {};
+    const { body } = await sendRaw(port, requestOf(message).replace("POST / ", "POST /all "));
+    return JSON.parse(body) as Answer["body"];
+  };
+  expect((await federated("review", { document: "d" })).error).toBeUndefined();
+  expect((await call("publish", { document: "d" }, 1)).body.error).toBeUndefined();
+  expect((await call("browse")).body.error).toBeUndefined();
+  expect((await federated("send")).error).toMatchObject(denied("history-not-after").body.error);
+  expect((await federated("refund", { amount: 10 })).error).toBeUndefined();
+  expect(await call("refund", { amount: 0.4 }, 1)).toMatchObject(denied("history-total"));
 });
 
 test("two agent runs of one workload for one user share no task", async () => {
