@@ -37,7 +37,8 @@ export async function explainWithHistory(
   if (!history) return withLines(answer, options, ["the route has no history rules"], answer.answer);
   const lastMs = Date.parse(report.until);
   const { id, actor } = call.facts.user ?? {};
-  const caller = { user: id, grant: undefined, client: undefined, run: actor?.run };
+  // Those of a hypothetical call are unknown.
+  const caller = { user: id, grant: "", client: "", run: actor?.run };
   const { decision, denials } = await history.decide(Math.max(Date.now(), lastMs), call.facts, caller, call.decision);
   const lines = denials.map(
     ({ rule, reason }) =>

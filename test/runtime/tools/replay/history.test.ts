@@ -213,6 +213,16 @@ test("explain --history decides after the recorded calls, and explains without t
   expect((await explain("refund", { amount: 1.01 })).answer).toBe("denied");
 });
 
+test("explain --history does not guess the client or grant of a call", async () => {
+  const rules = ["client", "grant"].map((per) => FEW.replace("shadow: true,", `per: ${per},`));
+  for (const rule of rules) {
+    const { explain } = await filesOf([rule], [{ minute: 1, tool: "review", given: {} }]);
+    const unknown = await explain("review", {});
+    expect(unknown.answer, rule).toBe("denied");
+    expect(unknown.text, rule).toContain("cannot be decided");
+  }
+});
+
 test("diff says what a new, changed or removed rule means", async () => {
   const [old, next] = [join(folder, "old.yaml"), join(folder, "new.yaml")];
   await writeFile(old, yamlOf([REVIEWED, FEW]));
