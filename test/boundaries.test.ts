@@ -83,7 +83,7 @@ const WITHOUT: Readonly<Record<string, readonly [count: number, why: string]>> =
   "runtime/shared/net/name-lookup.ts": [1, "gives addresses to node:net, or resolves a promise"],
   "runtime/store/postgres/postgres-connection.ts": [4, "notes a connection that is gone, logs, or resolves a promise"],
   "runtime/store/sqlite/sqlite-thread.ts": [2, "rejects the promises of those who wait for the thread"],
-  "runtime/store/sqlite/sqlite-worker.ts": [1, OWN_THREAD],
+  "runtime/store/sqlite/sqlite-worker.ts": [2, OWN_THREAD],
   "runtime/upstreams/deadline.ts": [1, "one function for all deadlines; what it calls is guarded by its owner"],
   "runtime/upstreams/http1/write-batching.ts": [1, "walks over writers, each of which it guards"],
   "runtime/upstreams/http2/reset.ts": [1, "walks over streams, each of which it guards"],

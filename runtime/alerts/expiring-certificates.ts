@@ -7,7 +7,7 @@ import { certificateTime } from "../features/listener/certificate-end.ts";
 import type { HostCertificate } from "../features/listener/compiled.ts";
 import type { Certificates } from "../http/listener/certificates.ts";
 import type { Closable, Clock } from "../shared/clock.ts";
-import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
 
 export interface ShownCertificates {
   readonly public: Pick<Certificates, "leaves"> | undefined;
@@ -23,10 +23,9 @@ const MAX_NAMES = 10;
 
 export function startAlertingOnExpiry(shown: ShownCertificates, notify: Notify, clock: Clock): Closable {
   const check = (): void => alertOnExpiry(shown, notify, clock);
-  const timer = setInterval(task("check for expiring certificates", check), LOOK_EVERY_MS);
-  timer.unref();
+  const stopTimer = recur("check for expiring certificates", LOOK_EVERY_MS, check);
   check();
-  return { close: async () => clearInterval(timer) };
+  return { close: async () => stopTimer() };
 }
 
 /** One check. */

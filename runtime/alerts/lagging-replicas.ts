@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 import { livenessOf } from "../bundle/liveness.ts";
 import { readPresence } from "../bundle/presence.ts";
 import { readPublication } from "../bundle/published.ts";
-import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
 
 export interface LagAlertDeps {
   readonly store: Store;
@@ -24,14 +24,10 @@ const MAX_REASON = 1000;
 /** Every process checks all of them: a process that hangs cannot report itself. */
 export function startAlertingOnLag(deps: LagAlertDeps): Closable {
   let looking = Promise.resolve();
-  const timer = setInterval(
-    task("check for lagging processes", () => (looking = check())),
-    LOOK_EVERY_MS,
-  );
-  timer.unref();
+  const stopTimer = recur("check for lagging processes", LOOK_EVERY_MS, () => (looking = check()));
   return {
     async close() {
-      clearInterval(timer);
+      stopTimer();
       await looking;
     },
   };

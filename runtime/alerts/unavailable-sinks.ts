@@ -2,15 +2,14 @@
 import type { Notify } from "../audit/events.ts";
 import type { RecordsOfThread } from "../audit/record-writer.ts";
 import type { Closable, Clock } from "../shared/clock.ts";
-import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
 
 const LOOK_EVERY_MS = 10_000;
 const AWAY_MS = 60_000;
 
 export function startAlertingOnSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): Closable {
-  const timer = setInterval(task("check of record sinks", alertOnSinks(thread, notify, clock)), LOOK_EVERY_MS);
-  timer.unref();
-  return { close: async () => clearInterval(timer) };
+  const stopTimer = recur("check of record sinks", LOOK_EVERY_MS, alertOnSinks(thread, notify, clock));
+  return { close: async () => stopTimer() };
 }
 
 /** @returns a function for one check */

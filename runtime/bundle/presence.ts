@@ -17,7 +17,7 @@ import { WITHOUT_STORE_MS } from "../store/watch/store-health.ts";
 import type { Bundle } from "./bundle.ts";
 import { publishedName } from "./validation/protocol.ts";
 import type { DegradedStatus } from "./report.ts";
-import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
 
 export interface PresenceRow {
   readonly id: string;
@@ -114,8 +114,7 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
   let queued = false;
   let beats = 0;
   const unsubscribe = bundle.onReport(() => void beat());
-  const timer = setInterval(task("heartbeat", beat), BEAT_EVERY_MS);
-  timer.unref();
+  const stopTimer = recur("heartbeat", BEAT_EVERY_MS, beat);
   await beat();
   await removeEnded();
 
@@ -123,7 +122,7 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
     async close() {
       closed = true;
       unsubscribe();
-      clearInterval(timer);
+      stopTimer();
       await writing;
       // Otherwise publishers wait for this process until the record expires.
       await store.delete(presenceKey(id)).catch(() => false);

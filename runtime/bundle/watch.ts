@@ -12,6 +12,7 @@ import { resolve } from "node:path";
 import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
 
 export interface WatchDeps {
   readonly onHint: () => void;
@@ -38,8 +39,7 @@ export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryM
   let timer: NodeJS.Timeout | undefined;
   let busySinceMs: number | undefined;
   let closed = false;
-  const poll = setInterval(task("check of configuration files", onHint), pollEveryMs);
-  poll.unref();
+  const stopPoll = recur("check of configuration files", pollEveryMs, onHint);
 
   return {
     async follow(directories) {
@@ -48,7 +48,7 @@ export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryM
     },
     close() {
       closed = true;
-      clearInterval(poll);
+      stopPoll();
       clearTimeout(timer);
       for (const directory of watched.keys()) drop(directory);
     },

@@ -5,7 +5,7 @@ import { type Closable, type Clock, epochSeconds } from "../shared/clock.ts";
 import type { Store } from "../store/store.ts";
 import { type PresenceRow, readPresence } from "../bundle/presence.ts";
 import type { ProcessReport } from "./process-report.ts";
-import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
 
 export interface ReportHealthDeps {
   readonly store: Pick<Store, "put" | "delete">;
@@ -35,15 +35,14 @@ export function startReportingHealth({ store, id, report, clock, log }: ReportHe
   let closed = false;
   let telling = Promise.resolve();
   let isQueued = false;
-  const timer = setInterval(task("the health report", tell), TELL_EVERY_MS);
-  timer.unref();
+  const stopTimer = recur("the health report", TELL_EVERY_MS, tell);
   void tell();
 
   return {
     tell,
     async close() {
       closed = true;
-      clearInterval(timer);
+      stopTimer();
       await telling;
       await store.delete(healthKey(id)).catch(() => false);
     },

@@ -6,6 +6,8 @@
  * not stalled, however long: event streams and WebSockets stay open.
  */
 import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
+
 export interface Writer {
   /** Bytes that were written to it and that the other side has not read. */
   readonly writableLength: number;
@@ -31,7 +33,7 @@ export function watchStalls<T extends Writer>(options: StallOptions<T>): () => v
   /** Writers with bytes left: their progress, and when it was first seen. */
   let stuck = new Map<T, { readonly progress: number | string; readonly sinceMs: number }>();
   const endStalled = task("the end of a stalled client", onStall);
-  const look = task("the look at stalled clients", (): void => {
+  return recur("the look at stalled clients", Math.ceil(stallMs / CHECKS), () => {
     const nowMs = performance.now();
     const now: typeof stuck = new Map();
     for (const writer of writers()) {
@@ -44,7 +46,4 @@ export function watchStalls<T extends Writer>(options: StallOptions<T>): () => v
     }
     stuck = now;
   });
-  const timer = setInterval(look, Math.ceil(stallMs / CHECKS));
-  timer.unref();
-  return () => clearInterval(timer);
 }

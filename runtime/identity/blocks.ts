@@ -123,6 +123,8 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
       // Retried at the next reading of the feed.
       readOnce().catch((error: unknown) => log.warn({ reason: errorText(error) }, "cannot read blocks"));
     },
+    // As for revocations.
+    wantsRead: () => true,
   });
   const blocks: Blocks & Closable & { size: number } = {
     size: 0,

@@ -27,6 +27,8 @@ import { CHANGED, type Revocations } from "./interfaces.ts";
 
 /** All caches are refreshed within this time (`HARD_MS`, `FRESH_MS`). */
 const CHANGE_MS = 120_000;
+/** Within the promised 2 s, whatever happens to a hint. */
+const ALWAYS = (): boolean => true;
 /** Per entry of the feed. */
 const MAX_TAGS = 500;
 export const REVOCATION_FEED = "revocations";
@@ -47,6 +49,11 @@ export interface RevocationDeps {
   readonly longestLifetime: () => number;
   /** Called once a session or grant of this user is deleted from the store; must not throw. */
   readonly onEnded?: (userId: string) => void;
+}
+
+interface FeedEntry {
+  readonly key?: unknown;
+  readonly changed?: unknown;
 }
 
 export function createRevocations(deps: RevocationDeps): RevocationFeed {
@@ -97,9 +104,8 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       if (userId !== undefined) deps.onEnded?.(userId);
     },
   });
-
+  // Effective here immediately, even if the store fails.
   const revokeOne = async (key: string): Promise<void> => {
-    // Effective here immediately, even if the store fails.
     learn(key);
     await writes.settle(key);
   };
@@ -118,7 +124,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     log,
     feed: REVOCATION_FEED,
     onEntry(entry) {
-      const { key, changed } = (entry ?? {}) as { readonly key?: unknown; readonly changed?: unknown };
+      const { key, changed } = (entry ?? {}) as FeedEntry;
       if (typeof key === "string") learn(key);
       if (Array.isArray(changed)) learnChanges(changed.filter((tag) => typeof tag === "string"));
     },
@@ -126,6 +132,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       forget();
       void writes.retry();
     },
+    wantsRead: ALWAYS,
   });
 
   const revocations: RevocationFeed & { epoch: number } = {

@@ -13,7 +13,7 @@ import { type Gate, type Taken, UNAVAILABLE_MS } from "./gate.ts";
 import { RequestGate } from "./request-gate.ts";
 import { createSharedCounts, type SharedCounts, type SharedCountsDeps } from "./shared-counts.ts";
 import { SlotGate } from "./slot-gate.ts";
-import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
 
 /** The caller, and the target. */
 export interface LimitFacts {
@@ -94,7 +94,7 @@ export class RateLimits implements Closable {
   #inForce = new Set<string>();
   #ticks = 0;
   readonly #unsubscribe: () => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopTimer: () => void;
 
   constructor(deps: RateLimitsDeps) {
     this.#deps = deps;
@@ -102,11 +102,7 @@ export class RateLimits implements Closable {
     this.shared = createSharedCounts({ ...deps, clock: this.#clock });
     this.#follow(deps.snapshots.current());
     this.#unsubscribe = deps.snapshots.subscribe((next) => this.#follow(next));
-    this.#timer = setInterval(
-      task("the upkeep of rate limits", () => this.tend()),
-      TEND_MS,
-    );
-    this.#timer.unref();
+    this.#stopTimer = recur("the upkeep of rate limits", TEND_MS, () => this.tend());
   }
 
   /** A promise only if it must wait for the store. */
@@ -139,7 +135,7 @@ export class RateLimits implements Closable {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#stopTimer();
     this.#unsubscribe();
     for (const { gate } of this.#gates.values()) gate.retire();
     await this.shared.close();

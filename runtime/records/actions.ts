@@ -11,7 +11,7 @@ import { type Clock, type Closable, epochSeconds } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import type { Store } from "../store/store.ts";
-import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
 
 interface ActionRow {
   /** Milliseconds since the epoch. */
@@ -100,12 +100,12 @@ export function startActions(deps: {
     }
   }
 
-  const timer = setInterval(task("check of administrative actions", look), LOOK_EVERY_MS).unref();
+  const stopTimer = recur("check of administrative actions", LOOK_EVERY_MS, look);
   const unsubscribe = store.onAppend(ACTIONS_FEED, look);
   look();
   return {
     async close() {
-      clearInterval(timer);
+      stopTimer();
       unsubscribe();
       isClosed = true;
       // This would never finish while the disk is unavailable; the next process records the rest.

@@ -10,13 +10,16 @@ export interface FeedWatch {
   onAppend(feed: string, listener: () => void): () => void;
   /** Something was, or may have been, appended; without a name to any feed. */
   hint(feed?: string): void;
+  /** Queries the store now. */
+  look(): void;
   close(): void;
 }
 
 export interface FeedPoll {
   /** Newest sequence of each feed that has entries. May reject: the next poll tries again. */
   readonly latest: (feeds: readonly string[]) => Promise<ReadonlyMap<string, number>>;
-  readonly everyMs: number;
+  /** Absent: only `look()` queries. */
+  readonly everyMs?: number;
 }
 
 /** @param poll absent if every appender is in this process */
@@ -25,6 +28,8 @@ export function createFeedWatch(poll?: FeedPoll): FeedWatch {
   const seen = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let polling = false;
+  /** Something was appended during a query. */
+  let again = false;
   let closed = false;
 
   return {
@@ -46,6 +51,11 @@ export function createFeedWatch(poll?: FeedPoll): FeedWatch {
       if (feed !== undefined) notify(feed);
       else for (const name of listeners.keys()) notify(name);
     },
+    look() {
+      if (!poll || closed || listeners.size === 0) return;
+      if (polling) again = true;
+      else startCheck(poll);
+    },
     close() {
       closed = true;
       listeners.clear();
@@ -59,19 +69,24 @@ export function createFeedWatch(poll?: FeedPoll): FeedWatch {
   }
 
   function schedule(): void {
-    if (!poll || closed || polling || timer || listeners.size === 0) return;
+    if (poll?.everyMs === undefined || closed || polling || timer || listeners.size === 0) return;
     timer = setTimeout(
-      task("check of a feed", () => {
-        timer = undefined;
-        polling = true;
-        void check(poll).finally(() => {
-          polling = false;
-          schedule();
-        });
-      }),
+      task("check of a feed", () => startCheck(poll)),
       poll.everyMs,
     );
     timer.unref();
+  }
+
+  function startCheck(of: FeedPoll): void {
+    clearTimeout(timer);
+    timer = undefined;
+    polling = true;
+    again = false;
+    void check(of).finally(() => {
+      polling = false;
+      if (again && !closed) startCheck(of);
+      else schedule();
+    });
   }
 
   async function check({ latest }: FeedPoll): Promise<void> {

@@ -1,13 +1,13 @@
 /**
  * A feed as one process follows it: every entry once, in order, soon after it was appended anywhere.
  *
- * Promises: entries of other processes arrive with the store's hint, or within a second when the hint is lost. An
- * unavailable store is logged once, and reading continues where it stopped.
+ * Promises: entries of other processes arrive with the store's hint; if it is lost, within a second in feeds that want it. An
+ * unavailable store is logged once, and reading continues where it stopped, within a second.
  */
 import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import type { Json, Store } from "./store.ts";
-import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
 
 export interface FeedFollower {
   /** Resolves when this process has read everything in the feed. @throws GatewayError `store.unavailable` */
@@ -24,17 +24,23 @@ export interface FollowOptions {
   readonly onEntry: (entry: Json) => void;
   /** Called after each successful read. */
   readonly onRead?: () => void;
+  /** True: the feed is read every second; otherwise every ten, and every second after a failed read. */
+  readonly wantsRead?: () => boolean;
 }
 
-/** With the store's own hint usually immediately; this is the bound when the hint is lost. Half of the promised 2 s. */
-const POLL_MS = 1000;
+const POLL_MS = 1_000;
+/** Reads without a reason, in case a hint was lost: stores look for entries themselves (feed-watch.ts). */
+const QUIET_POLLS = 10;
 
-export function followFeed({ store, log, feed, onEntry, onRead }: FollowOptions): FeedFollower {
+export function followFeed({ store, log, feed, onEntry, onRead, wantsRead }: FollowOptions): FeedFollower {
   let sequence = 0;
   let reading: Promise<void> | undefined;
   let following: Promise<void> | undefined;
   let closed = false;
   let down = false;
+  /** The last read failed. */
+  let isBehind = false;
+  let polls = 0;
 
   const read = async (): Promise<void> => {
     for (;;) {
@@ -43,8 +49,9 @@ export function followFeed({ store, log, feed, onEntry, onRead }: FollowOptions)
         sequence = at;
         onEntry(entry);
       }
-      if (entries.length === 0) return;
+      if (entries.length === 0) break;
     }
+    isBehind = false;
   };
 
   /** A read in progress may already be past the newest entry: later callers wait for one more. */
@@ -58,6 +65,7 @@ export function followFeed({ store, log, feed, onEntry, onRead }: FollowOptions)
         });
       return following;
     }
+    isBehind = true;
     reading = read().finally(() => {
       reading = undefined;
     });
@@ -79,8 +87,10 @@ export function followFeed({ store, log, feed, onEntry, onRead }: FollowOptions)
     );
   };
 
-  const timer = setInterval(task("the poll of a feed", poll), POLL_MS);
-  timer.unref();
+  const stopPolls = recur("the poll of a feed", POLL_MS, () => {
+    polls += 1;
+    if (isBehind || polls % QUIET_POLLS === 0 || wantsRead?.() === true) poll();
+  });
   const unsubscribe = store.onAppend(feed, poll);
   poll();
 
@@ -88,7 +98,7 @@ export function followFeed({ store, log, feed, onEntry, onRead }: FollowOptions)
     catchUp,
     async close() {
       closed = true;
-      clearInterval(timer);
+      stopPolls();
       unsubscribe();
       await (following ?? reading)?.catch(() => {});
     },

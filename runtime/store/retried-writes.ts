@@ -11,6 +11,8 @@ import { epochSeconds, type Clock } from "../shared/clock.ts";
 
 export interface RetriedWrites {
   has(key: string): boolean;
+  /** Any write is pending. */
+  waits(): boolean;
   /** Writes now, and retries if that fails. @throws errors of the first attempt */
   settle(key: string): Promise<void>;
   /** Retries pending writes, oldest first, until one fails. Call it when the store responds. */
@@ -61,6 +63,7 @@ export function createRetriedWrites({ clock, log, what, lifetime, act }: Retried
 
   return {
     has: (key) => pending.has(key),
+    waits: () => pending.size > 0,
     async settle(key) {
       pending.set(key, epochSeconds(clock) + lifetime());
       attempted.add(key);

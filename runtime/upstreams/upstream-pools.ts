@@ -5,6 +5,7 @@ import type { Upstream } from "../features/connection/compiled.ts";
 import { type Transport, type UpstreamCall, type UpstreamReceiver, type UpstreamRequest } from "./transport-types.ts";
 import { CLOSED, refuse } from "./transport-limits.ts";
 import { task } from "../shared/faults/guard.ts";
+import { recur } from "../shared/timing/recurring.ts";
 
 /** The connections of one upstream, and the requests that wait for one. */
 export interface UpstreamPool {
@@ -31,19 +32,15 @@ export function createPoolTransport(open: (upstream: Upstream) => UpstreamPool, 
   const sweepOne = task("the sweep of one upstream's connections", (pool: UpstreamPool, now: number) =>
     pool.sweep(now),
   );
-  const sweeper = setInterval(
-    task("the sweep of connections to upstreams", () => {
-      const now = performance.now();
-      share?.sweep(now);
-      for (const pool of pools.values()) sweepOne(pool, now);
-      for (const pool of retired) {
-        sweepOne(pool, now);
-        if (pool.isEmpty) retired.delete(pool);
-      }
-    }),
-    SWEEP_MS,
-  );
-  sweeper.unref();
+  const stopSweeper = recur("the sweep of connections to upstreams", SWEEP_MS, () => {
+    const now = performance.now();
+    share?.sweep(now);
+    for (const pool of pools.values()) sweepOne(pool, now);
+    for (const pool of retired) {
+      sweepOne(pool, now);
+      if (pool.isEmpty) retired.delete(pool);
+    }
+  });
 
   const poolOf = (upstream: Upstream): UpstreamPool => {
     const key = poolKeyOf(upstream);
@@ -71,7 +68,7 @@ export function createPoolTransport(open: (upstream: Upstream) => UpstreamPool, 
     },
     close() {
       isClosed = true;
-      clearInterval(sweeper);
+      stopSweeper();
       for (const pool of [...pools.values(), ...retired]) pool.destroy();
       pools.clear();
       retired.clear();

@@ -19,7 +19,8 @@ import type { Arrival, ConnectionOwner, ExchangeOwner } from "./connection-owner
 import { OwnExchange } from "./exchange.ts";
 import type { RequestHead } from "./request-head.ts";
 import { UnreadBytes, type UnreadQueue } from "./unread.ts";
-import { guardEach, guardSocket, task } from "../../shared/faults/guard.ts";
+import { guardEach, guardSocket } from "../../shared/faults/guard.ts";
+import { recur } from "../../shared/timing/recurring.ts";
 
 export interface OwnConnections {
   /** Serves a connection of which nothing has been read. */
@@ -105,15 +106,11 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       deps.serveHttp2(connection.socket);
     },
   };
-  const timer = setInterval(
-    task("check of connections", () => {
-      owner.nowMs = performance.now();
-      // A client in the admission queue waits for us: it is not late.
-      for (const connection of connections) if (connection.unread === undefined) look(connection, owner.nowMs);
-    }),
-    LOOK_MS,
-  );
-  timer.unref();
+  const stopTimer = recur("check of connections", LOOK_MS, () => {
+    owner.nowMs = performance.now();
+    // A client in the admission queue waits for us: it is not late.
+    for (const connection of connections) if (connection.unread === undefined) look(connection, owner.nowMs);
+  });
   function* sockets(): Generator<Socket> {
     for (const { socket } of connections) yield socket;
     yield* upgraded;
@@ -174,7 +171,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       for (const socket of sockets()) socket.destroy();
     },
     close() {
-      clearInterval(timer);
+      stopTimer();
       stopWatching();
     },
   };

@@ -17,7 +17,7 @@ import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";
 import type { IssuedCertificates } from "./issued-certificates.ts";
 import type { HostCertificates } from "./host-certificates.ts";
-import { task } from "../../shared/faults/guard.ts";
+import { recur } from "../../shared/timing/recurring.ts";
 
 export interface CertificateFiles {
   /** PEM: the certificate, then those between it and the root. */
@@ -136,18 +136,14 @@ export async function openCertificates(
       listener = next;
     },
     close() {
-      clearInterval(timer);
+      stopTimer();
       return Promise.resolve();
     },
   };
   issued?.onChange(() => {
     if (loaded.length === 0) listener(certificates.fallback);
   });
-  const timer = setInterval(
-    task("check of certificate files", () => certificates.reload()),
-    pollMs,
-  );
-  timer.unref();
+  const stopTimer = recur("check of certificate files", pollMs, () => certificates.reload());
   return certificates;
 
   function contextOf(certificate: HostCertificate | undefined): SecureContext | undefined {

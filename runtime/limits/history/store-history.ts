@@ -6,7 +6,6 @@
  * unavailable; `total` is exact. An unavailable store is a result of its own.
  */
 import type { Clock, Closable } from "../../shared/clock.ts";
-import { task } from "../../shared/faults/guard.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import { MAX_KEYS, type Taken, UNAVAILABLE_MS } from "../gate.ts";
 import { RequestGate } from "../request-gate.ts";
@@ -14,6 +13,7 @@ import type { SharedCounts } from "../shared-counts.ts";
 import type { CountedCall, HistoryState } from "./decide.ts";
 import type { HistoryKey } from "./plan.ts";
 import { countRequest, markQuery, markRequest, undoRequest } from "./requests.ts";
+import { recur } from "../../shared/timing/recurring.ts";
 
 export interface StoreHistoryDeps {
   readonly counts: SharedCounts;
@@ -29,17 +29,13 @@ export class StoreHistory implements HistoryState, Closable {
   readonly #marks = new Map<string, number>();
   /** By route, rule and its numbers. */
   readonly #gates = new Map<string, RequestGate>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopTimer: () => void;
   #latestMs = 0;
 
   constructor({ counts, clock }: StoreHistoryDeps) {
     this.#counts = counts;
     this.#clock = clock;
-    this.#timer = setInterval(
-      task("the upkeep of history rules", () => this.tend()),
-      TEND_MS,
-    );
-    this.#timer.unref();
+    this.#stopTimer = recur("the upkeep of history rules", TEND_MS, () => this.tend());
   }
 
   isMarked(key: HistoryKey): boolean | undefined | Promise<boolean | undefined> {
@@ -85,7 +81,7 @@ export class StoreHistory implements HistoryState, Closable {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#stopTimer();
     for (const gate of this.#gates.values()) gate.retire();
   }
 

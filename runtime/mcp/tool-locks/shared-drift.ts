@@ -121,6 +121,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
     onRead() {
       if (!working && (isStale || pending.size > 0)) work();
     },
+    wantsRead: () => isStale || pending.size > 0,
   });
   try {
     await readAll();

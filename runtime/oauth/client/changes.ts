@@ -62,6 +62,7 @@ export function createConnectionChanges(deps: {
       if (typeof userId === "string" && typeof routeKey === "string") learn({ userId, routeKey });
     },
     onRead: () => void writes.retry(),
+    wantsRead: () => writes.waits(),
   });
   const changes: ConnectionChanges & { epoch: number } = {
     async announce({ userId, routeKey }) {

@@ -18,6 +18,7 @@ import { CHANGED, type Revocations } from "../../identity/interfaces.ts";
 import type { StreamEnd } from "../answers/answer-ended.ts";
 import { factsAbout, isStillAllowed, isAllowedSafely, type Membership } from "../answers/still-allowed.ts";
 import { task } from "../../shared/faults/guard.ts";
+import { recur } from "../../shared/timing/recurring.ts";
 import { createPlacedList, type Placed } from "../answers/placed-list.ts";
 
 export interface OpenStream extends Placed {
@@ -70,8 +71,7 @@ export class Streams {
   #latest: Snapshot | undefined;
   readonly #unsubscribe: () => void;
   readonly #stopBlocks: (() => void) | undefined;
-  readonly #timer: NodeJS.Timeout;
-  readonly #recheckTimer: NodeJS.Timeout | undefined;
+  readonly #stopTimers: (() => void)[] = [];
 
   constructor(deps: StreamDeps) {
     const { revocations, blocks, clock } = deps;
@@ -98,11 +98,9 @@ export class Streams {
         "access",
       ),
     );
-    const endExpired = task("end of expired streams", () => this.endExpired());
-    this.#timer = setInterval(endExpired, TICK_MS).unref();
-    if (!deps.current) return;
-    const recheck = task("recheck of users with open streams", () => this.recheck());
-    this.#recheckTimer = setInterval(recheck, RECHECK_MS).unref();
+    this.#stopTimers.push(recur("end of expired streams", TICK_MS, () => this.endExpired()));
+    if (deps.current)
+      this.#stopTimers.push(recur("recheck of users with open streams", RECHECK_MS, () => this.recheck()));
   }
 
   get size(): number {
@@ -207,8 +205,7 @@ export class Streams {
   }
 
   close(): void {
-    clearInterval(this.#timer);
-    clearInterval(this.#recheckTimer);
+    for (const stop of this.#stopTimers) stop();
     this.#unsubscribe();
     this.#stopBlocks?.();
     this.#endEach(this.#all.keys(), "stopping");

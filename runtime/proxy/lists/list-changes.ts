@@ -9,7 +9,7 @@ import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import { kindOfKey, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { toolLockOf, type ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
-import { task } from "../../shared/faults/guard.ts";
+import { recur } from "../../shared/timing/recurring.ts";
 
 /** Lists for which MCP has a change notification. */
 export type ChangedList = "tools" | "prompts" | "resources";
@@ -75,8 +75,7 @@ export function createListChanges({ snapshots, toolLocks, blocks }: ListChangesD
       if (lists.length > 0) for (const tell of Array.from(each.tells)) tell(lists);
     }
   };
-  const timer = setInterval(task("check for list changes", check), CHECK_MS);
-  timer.unref();
+  const stopTimer = recur("check for list changes", CHECK_MS, check);
 
   return {
     check,
@@ -89,6 +88,6 @@ export function createListChanges({ snapshots, toolLocks, blocks }: ListChangesD
         if (each.tells.size === 0 && followed.get(routeKey) === each) followed.delete(routeKey);
       };
     },
-    close: () => clearInterval(timer),
+    close: () => stopTimer(),
   };
 }

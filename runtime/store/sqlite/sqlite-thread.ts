@@ -4,8 +4,9 @@
  */
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { SqliteOperation, SqliteOperations } from "./sqlite-database.ts";
-import { OPENING, type WorkerAnswer, type WorkerSettings } from "./sqlite-worker.ts";
+import { CHANGED, OPENING, type WorkerAnswer, type WorkerSettings } from "./sqlite-worker.ts";
 import { reportFault } from "../../shared/faults/faults.ts";
+import { task } from "../../shared/faults/guard.ts";
 import { startThread, ThreadCalls } from "../../shared/thread.ts";
 
 export interface SqliteThread {
@@ -18,13 +19,17 @@ export interface SqliteThread {
   readonly close: () => Promise<void>;
 }
 
-/** @throws GatewayError `store.open`, `store.too-new` */
-export async function startSqliteThread(settings: WorkerSettings): Promise<SqliteThread> {
+/** @param onChange another connection has written @throws GatewayError `store.open`, `store.too-new` */
+export async function startSqliteThread(settings: WorkerSettings, onChange: () => void): Promise<SqliteThread> {
   const worker = startThread(import.meta.url, "sqlite-worker", { workerData: settings, name: "sqlite" });
   const calls = new ThreadCalls<WorkerAnswer>(worker, (error) => {
     reportFault({ scope: "task", what: "an answer of the store", error });
     calls.rejectAll(unavailable("its answer could not be read", error));
   });
+  worker.on(
+    "message",
+    task("a change of the store's file", ({ id }: WorkerAnswer) => id === CHANGED && onChange()),
+  );
   let ended: GatewayError | undefined;
   let closing: Promise<void> | undefined;
 

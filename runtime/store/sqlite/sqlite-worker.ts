@@ -29,6 +29,10 @@ export type WorkerAnswer =
 
 /** ID of the response to opening, which has no request. */
 export const OPENING = 0;
+/** ID of a message without a request: another connection has written to the file. */
+export const CHANGED = -1;
+/** Other processes' writes are seen within this time: well inside the 2 s promised for revocations. */
+const WATCH_EVERY_MS = 500;
 
 /**
  * Longest wait of a statement, which blocks the thread and its reads; the rest of the wait happens between messages.
@@ -70,6 +74,9 @@ async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSetti
       writing ??= drain();
     }
   });
+  const watch = watchChanges(database, () =>
+    port.postMessage({ id: CHANGED, ok: true, result: null } satisfies WorkerAnswer),
+  );
   port.postMessage({ id: OPENING, ok: true, result: null } satisfies WorkerAnswer);
 
   async function drain(): Promise<void> {
@@ -139,6 +146,7 @@ async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSetti
 
   async function close(id: number): Promise<void> {
     await writing;
+    clearInterval(watch);
     answerWith(id, () => {
       database.close();
       return null;
@@ -151,6 +159,23 @@ function failure(id: number, error: unknown): WorkerAnswer {
   const code = error instanceof GatewayError ? error.code : "store.unavailable";
   // SQLite's messages name tables and conditions, never values.
   return { id, ok: false, code, message: error instanceof Error ? error.message : String(error) };
+}
+
+/** In this thread: the main thread sleeps while nothing happens. */
+function watchChanges(database: DatabaseSync, onChange: () => void): NodeJS.Timeout {
+  const version = database.prepare("PRAGMA data_version");
+  const read = (): unknown => version.get()?.["data_version"];
+  let seen = read();
+  return setInterval(() => {
+    let now: unknown;
+    try {
+      now = read();
+    } catch {
+      // Locked or damaged: the next reader gets the error.
+    }
+    if (now !== seen) onChange();
+    seen = now;
+  }, WATCH_EVERY_MS);
 }
 
 /** Several processes may open a new file at the same time; SQLite does not wait for the lock to change to WAL. */

@@ -14,9 +14,6 @@ import { SWEEP_BATCH } from "../record.ts";
 import { startSqliteThread } from "./sqlite-thread.ts";
 import type { Store } from "../store.ts";
 
-/** Other processes' appends are seen within this time: well inside the 2 s promised for revocations. */
-const POLL_EVERY_MS = 500;
-
 export interface SqliteDeps {
   /** File path; its directory must exist. */
   readonly path: string;
@@ -28,9 +25,9 @@ export interface SqliteDeps {
 /** @throws GatewayError `store.open` when the file cannot be used, `store.too-new` */
 export async function openSqliteStore({ path, clock, busyTimeoutMs = 5000 }: SqliteDeps): Promise<Store> {
   prepareFile(path);
-  const thread = await startSqliteThread({ path, busyTimeoutMs });
+  const watch = createFeedWatch({ latest: (feeds) => call("latest", feeds) });
+  const thread = await startSqliteThread({ path, busyTimeoutMs }, () => watch.look());
   const { call } = thread;
-  const watch = createFeedWatch({ latest: (feeds) => call("latest", feeds), everyMs: POLL_EVERY_MS });
   const now = (): number => epochSeconds(clock);
 
   const backEnd: StoreBackEnd = {

@@ -39,6 +39,31 @@ test("createFeedWatch() continues after failed polls", async () => {
   watch.close();
 });
 
+test("look() queries at once, and once more for what was appended during a query", async () => {
+  const rounds: PromiseWithResolvers<ReadonlyMap<string, number>>[] = [];
+  const watch = createFeedWatch({
+    latest() {
+      const round = Promise.withResolvers<ReadonlyMap<string, number>>();
+      rounds.push(round);
+      return round.promise;
+    },
+  });
+  watch.look();
+  expect(rounds).toHaveLength(0);
+  let calls = 0;
+  watch.onAppend("a", () => calls++);
+  watch.look();
+  watch.look();
+  watch.look();
+  expect(rounds).toHaveLength(1);
+  rounds[0]?.resolve(new Map([["a", 1]]));
+  await expect.poll(() => rounds.length).toBe(2);
+  rounds[1]?.resolve(new Map([["a", 2]]));
+  await expect.poll(() => calls).toBe(2);
+  expect(rounds).toHaveLength(2);
+  watch.close();
+});
+
 test("hint() calls the feed's listeners later, each once, and none that unsubscribed meanwhile", async () => {
   const watch = createFeedWatch();
   const calls: string[] = [];
