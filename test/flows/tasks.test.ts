@@ -11,21 +11,27 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startGateway } from "../support/gateway.ts";
 import { signInClient } from "../support/oauth-client.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
+import { startVictim, type Victim } from "../support/victim.ts";
 import { ODD_ID, startTaskServer, type TaskServer } from "../support/task-server.ts";
 
 const HISTORY_RULES =
   "[{ name: built, calls: { or: [{ mcp_tool: publish }] }, after: { calls: { or: [{ mcp_tool: build }] }, within: 1h } }]";
 
+const guardrail = (): string =>
+  `guardrail: { url: "${hook.origin}", secret: "${"A".repeat(43)}=", results: true, timeout: 1m }`;
+
 const routes = (origin: string, denied = "publish"): string => `
 routes:
   - { name: v1, from: "{origin}", prefix: /v1, to: "${origin}", mcp: { server: { path: /v1, history_rules: ${HISTORY_RULES} } }, policy: &policy [{ allow: { and: [{ domain: { is: example.com } }] }, deny: { and: [{ mcp_tool: { is: ${denied} } }] } }] }
-  - { name: again, from: "{origin}", prefix: /again, to: "${origin}", mcp: { server: { path: /v1 } }, policy: *policy }
+  - { name: again, from: "{origin}", prefix: /again, to: "${origin}", mcp: { server: { path: /v1, ${guardrail()} } }, policy: *policy }
   - { name: v2, from: "{origin}", prefix: /v2, to: "${origin}", mcp: { server: { path: /v2 } }, policy: *policy }
 `;
 
 type Who = "alice" | "alices other client" | "bob";
 
 let server: TaskServer;
+/** Removes "built" from results. */
+let hook: Victim;
 let directory: string;
 let world: SignInGateway;
 /** Tokens by route and user. */
@@ -33,6 +39,12 @@ let tokens: Readonly<Record<string, Readonly<Record<Who, string>>>>;
 
 beforeAll(async () => {
   server = await startTaskServer();
+  hook = await startVictim(({ body }, socket) => {
+    const { result } = JSON.parse(body.toString()) as { readonly result?: object };
+    const text = JSON.stringify(result ?? {}).replaceAll('"built"', '"checked"');
+    const verdict = result ? `{"verdict":"mutate","result":${text}}` : '{"verdict":"pass"}';
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${verdict.length}\r\n\r\n${verdict}`);
+  });
   directory = await mkdtemp(join(tmpdir(), "gateway-tasks-"));
   world = await startSignInGateway({
     yaml: routes(server.origin),
@@ -54,6 +66,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.close();
   await server.close();
+  await hook.close();
   await rm(directory, { recursive: true, force: true });
 });
 
@@ -121,6 +134,26 @@ describe("2025-11-25, with the SDK's server and clients", () => {
     expect([...new Set(outcomes("tools/call"))]).toEqual(["unknown"]);
     expect([...new Set(outcomes("tasks/result"))]).toEqual([true]);
     expect(records.filter((each) => String(each["allow-why-false"]).includes("mcp-task-unknown"))).toHaveLength(45);
+  });
+
+  test("the result of a task passes the guardrail of its route, whose IDs are those of the client", async () => {
+    const client = await connect("/again/v1", "alice");
+    const { tasks } = client.experimental;
+    let task = "";
+    const stream = tasks.callToolStream({ name: "build", arguments: {} }, undefined, { task: {} });
+    for await (const message of stream) {
+      if (message.type === "taskCreated") task = message.task.taskId;
+      else if (message.type === "result") expect(message.result).toMatchObject({ content: [{ text: "checked" }] });
+      else if (message.type === "error") throw message.error;
+    }
+    expect(await tasks.getTask(task)).toMatchObject({ taskId: task, status: "completed" });
+    expect(await tasks.getTaskResult(task, CallToolResultSchema)).toMatchObject({ content: [{ text: "checked" }] });
+    const methods = new Set(
+      hook.requests.map(({ body }) => (JSON.parse(body.toString()) as { method: string }).method),
+    );
+    expect([...methods].toSorted()).toEqual(["tasks/get", "tasks/result", "tools/call"]);
+    expect(hook.received).toContain(task);
+    await client.close();
   });
 
   test("lists of tasks are neither shown nor advertised", async () => {
