@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 
+import { createGuardrailCounts } from "../../runtime/admin-listener/guardrail-series.ts";
 import { createMetrics } from "../../runtime/admin-listener/metrics.ts";
 import { ERROR_CODES } from "../../runtime/http/codes.ts";
 import { ADMIN_CODES, MCP_DENIALS } from "../../runtime/package/pages/code-tables.ts";
@@ -173,6 +174,9 @@ describe("alerts", () => {
     const counts = { route: "a", limit: "b", limited: 0, unavailable: 0, alone: 1 };
     metrics.register(limitSeries(() => [counts]));
     metrics.register(traceSeries(() => ({ exported: 0, dropped: 0, failed: 0 })));
+    const guardrails = createGuardrailCounts(() => true);
+    for (const series of guardrails.series) metrics.register(series);
+    guardrails.add("a", "request", "error", 1);
     const shown = await metrics.text();
     const asked = alerts
       .flatMap(({ expr }) => [...expr.matchAll(/(?<!up\{job)=~?"([^"]+)"/g)])

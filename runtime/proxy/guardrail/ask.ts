@@ -58,7 +58,7 @@ export async function askGuardrail(
   });
   const answer = await fetchAnswer(deps, guardrail, body, maxBytes + MAX_OTHER_BYTES, signal);
   const verdict = verdictOf(answer, part);
-  // A client that leaves is no failure of the guardrail.
+  // A client that disconnects does not count as a failure of the guardrail.
   if (!signal.aborted) reportVerdict(deps, context, part, verdict, performance.now() - startMs);
   return verdict;
 }

@@ -29,6 +29,8 @@ const OTHER_LABELS: Readonly<Record<string, readonly string[]>> = {
   gateway_requests_unanswered_total: ["by"],
   gateway_sign_outs_total: ["kind", "result"],
   gateway_publishes_total: ["result"],
+  gateway_guardrail_verdicts_total: ["route", "kind", "verdict"],
+  gateway_guardrail_duration_seconds: ["kind"],
   mcp_server_operation_duration_seconds: [
     "gateway_route",
     "mcp_method_name",

@@ -214,7 +214,7 @@ describe("a call", () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test("goes on with other arguments: numbers as written, and only those reach server and record", async () => {
+  test("continues with other arguments: numbers as written, and only those reach server and record", async () => {
     await start();
     const text = `{"verdict":"mutate","reason":"secret removed","arguments":{"path":"/tmp/[removed]","n":12345678901234567890}}`;
     verdict = () => http(text);
@@ -282,7 +282,7 @@ describe("a call", () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  test("whose client leaves ends the check, which is no failure", async () => {
+  test("whose client disconnects ends the check, and does not count as a failure", async () => {
     await start();
     let closed: (() => void) | undefined;
     const ended = new Promise<void>((resolve) => (closed = resolve));
@@ -324,7 +324,7 @@ describe("a guardrail that attacks or fails", () => {
     "another tool": { verdict: "mutate", tool: "delete_all", arguments: {} },
     "another message": { verdict: "mutate", params: { name: "delete_all", arguments: {} } },
     "a pass with arguments": { verdict: "pass", arguments: {} },
-    "arguments that are no object": { verdict: "mutate", arguments: [1] },
+    "arguments in a list": { verdict: "mutate", arguments: [1] },
     "a result for a call": { verdict: "mutate", result: {} },
     "a change without arguments": { verdict: "mutate" },
     "a repeated argument": http('{"verdict":"mutate","arguments":{"a":1,"a":2}}'),
