@@ -205,6 +205,30 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       kind: "D",
       test: "test/hostile/lessons.test.ts#%s takes hostile text of 64 KiB in its stride",
     },
+    {
+      attacker: "a malicious MCP client",
+      tries: "hide a call from rules over earlier calls by how it is written",
+      kind: "E",
+      test: "test/runtime/proxy/history-rules.test.ts#an amount above the limit, written %s, does not reach the server",
+    },
+    {
+      attacker: "a signed-in user",
+      tries: "reset rules over earlier calls by a new session, client, token or replica",
+      kind: "E",
+      test: "test/flows/history-rules.test.ts#neither a new session, client, token, sign-in nor replica resets the rules of a user",
+    },
+    {
+      attacker: "a malicious upstream",
+      tries: "have untrusted content arrive once the window of a rule is over",
+      kind: "E",
+      test: "test/runtime/proxy/history-rules.test.ts#the result of a task counts when it is read, and that of a long call when it arrives",
+    },
+    {
+      attacker: "a malicious upstream",
+      tries: "fill memory behind a response whose success is being stored",
+      kind: "D",
+      test: "test/runtime/proxy/history-rules.test.ts#a stream that goes on while a success is being stored is not kept without end",
+    },
   ],
   credentials: [
     {
@@ -344,6 +368,12 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       tries: "fill memory with tasks",
       kind: "D",
       test: "test/hostile/tasks.test.ts#thousands of tasks use no memory here, and each has one id",
+    },
+    {
+      attacker: "a trusted issuer, platform or directory",
+      tries: "use a task of another agent run",
+      kind: "IE",
+      test: "test/runtime/proxy/history-rules.test.ts#two agent runs of one workload for one user share no task",
     },
   ],
   "OAuth clients": [
