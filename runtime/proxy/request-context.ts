@@ -78,6 +78,8 @@ export interface RequestContext {
   guardrail: CallGuardrail | undefined;
   /** MCP server routes: what history rules remember of the permitted call. */
   history: CallPlan | undefined;
+  /** MCP server routes: takes the call out of the counts of history rules, if it goes no further. */
+  uncount: (() => void) | undefined;
   /** MCP server routes: the tasks that the message names, opened, and the message with their upstream IDs. */
   tasks: OpenedMessage | undefined;
   /** MCP server routes: the upstream's own session ID, opened. */
@@ -151,6 +153,7 @@ export function createRequestContext(
     approvalRetry: undefined,
     guardrail: undefined,
     history: undefined,
+    uncount: undefined,
     tasks: undefined,
     upstreamSession: undefined,
     memberSessions: undefined,

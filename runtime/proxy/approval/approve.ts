@@ -110,6 +110,7 @@ export function useApproval(deps: DecideDeps & ApproveDeps & { readonly log: Log
 function refuseUsed(deps: DecideDeps, context: RequestContext): StepOutcome | Promise<StepOutcome> {
   const { message, exchange, messageAddress } = context;
   const readsBody = messageAddress === undefined;
+  context.uncount?.();
   return refuse(deps, context, refusedDecision(APPROVAL_REQUIRED), () =>
     answerWire(context, approvalAnswer(message, { state: "used" }, exchange.id, readsBody)),
   );

@@ -81,6 +81,7 @@ export async function admitByHistory(
     return { decision: decisionOf(lost) };
   }
   context.history = plan;
+  context.uncount = counted.undo;
   return { decision: allowed };
 }
 

@@ -141,6 +141,24 @@ test("a call is held for a history rule that lets its user confirm it, and runs 
   expect((await call()).result?.resultType).toBe("input_required");
 });
 
+test("of parallel retries of an approved call, those that are rejected do not count for a history rule", async () => {
+  const rule = "{ name: two, calls: { or: [{ mcp_tool: write }] }, at_most: { count: 2, within: 1h } }";
+  await start(
+    3_600_000,
+    systemClock,
+    configured("{ approve: { and: [{ mcp_tool: write }] } }", "mcp", ` history_rules: [${rule}] `),
+  );
+  for (const made of [1, 2]) {
+    const first = await call();
+    expect(first.result).toMatchObject({ resultType: "input_required" });
+    const retries = Array.from({ length: 5 }, () => call(first.result?.requestState));
+    await whenHeld(5 * made);
+    expect(await approvals.decide(await idOf(), alice, "approved")).toBe(true);
+    await Promise.all(retries);
+    expect(upstream.seen).toHaveLength(made);
+  }
+});
+
 test("our request state never reaches the upstream, even when the rule that asked is gone", async () => {
   await start();
   const first = await call();
