@@ -7,6 +7,7 @@
  */
 import { membersOf } from "./members-of.ts";
 import { sameId } from "../message-id.ts";
+import { foldWords } from "../../policy/mcp/fold-case.ts";
 import { spanText, type TextSpan } from "../scan.ts";
 import type { GuardedPart } from "./verdict.ts";
 
@@ -26,16 +27,27 @@ const PARTS = ["result", "error"] as const;
  */
 export function findGuardedPart(bytes: Buffer, exemptId: string | undefined): FoundPart | "none" | "unreadable" {
   const members = membersOf(bytes);
-  if (members === undefined || [...members.keys()].some((name) => !MEMBERS.has(name))) return "unreadable";
-  const [part, ...others] = PARTS.filter((name) => members.has(name));
-  if (members.has("method")) return part === undefined ? ofParams(bytes, members.get("params")) : "unreadable";
-  const span = part && members.get(part);
-  if (span?.kind !== "object" || part === undefined || others.length > 0) return "unreadable";
+  if (members === undefined) return mayBeMessage(bytes) ? "unreadable" : "none";
   const idSpan = members.get("id");
   const id = idSpan && idText(bytes, idSpan);
+  const isResponse = !members.has("method");
+  if (isResponse && exemptId !== undefined && sameId(id, exemptId)) return "none";
+  if ([...members.keys()].some((name) => !MEMBERS.has(name) && MEMBERS.has(foldWords(name)))) return "unreadable";
+  const [part, ...others] = PARTS.filter((name) => members.has(name));
+  if (part === undefined) return isResponse ? "none" : ofParams(bytes, members.get("params"));
+  const span = members.get(part);
+  if (!isResponse || span?.kind !== "object" || others.length > 0) return "unreadable";
   if (idSpan !== undefined && idSpan.kind !== "null" && id === undefined) return "unreadable";
-  return exemptId !== undefined && sameId(id, exemptId) ? "none" : { part, span, id };
+  return { part, span, id };
 }
+
+/** Whether a client could read an object or a list from the text. */
+function mayBeMessage(bytes: Buffer): boolean {
+  const start = bytes.toString("utf8", 0, MAX_SPACE).trimStart();
+  return start === "" ? bytes.length > MAX_SPACE : /^[{[]/.test(start);
+}
+
+const MAX_SPACE = 1_024;
 
 /** A notification about a task has its result in `params`. */
 function ofParams(bytes: Buffer, params: TextSpan | undefined): FoundPart | "none" | "unreadable" {

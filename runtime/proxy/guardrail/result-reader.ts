@@ -155,8 +155,7 @@ class ResultReader implements StreamReceiver {
     while (!this.#isAsking) {
       const block = this.#blocks.pop();
       if (block === undefined) return;
-      // The address of an old transport is not a message.
-      if (block.kind === "filler" || block.data.length === 0 || block.type === "endpoint") this.#next.onData(block.raw);
+      if (block.kind === "filler" || block.data.length === 0) this.#next.onData(block.raw);
       else
         this.#check(block.data, (passed) => {
           if (passed === block.data) this.#next.onData(block.raw);

@@ -554,11 +554,39 @@ describe("with results, a result", () => {
     expect(hook.requests).toHaveLength(1);
   });
 
+  test.each([
+    ["words", "ping"],
+    ["an object without a result", '{"jsonrpc":"2.0","ping":1}'],
+    ["the address of an old server", "/messages?session=1"],
+  ])("is not looked for in %s", async (_, data) => {
+    await start(", results: true");
+    answer = (id) => {
+      const { type, text } = events(id);
+      return { type, text: `event: endpoint\ndata: ${data}\n\n${text}` };
+    };
+    const { text } = await call("read");
+    expect(text).toContain(`data: ${data}`);
+    expect(text).toContain("secret-sentinel");
+    expect(hook.requests).toHaveLength(2);
+  });
+
+  test("is found whatever the type of its event", async () => {
+    await start(", results: true");
+    onResults({ verdict: "deny" });
+    answer = (id) => {
+      const { type, text } = events(id);
+      return { type, text: text.replace("event: message", "event: endpoint") };
+    };
+    expect((await call("read")).text).not.toContain("secret-sentinel");
+  });
+
   test("in the response to another message is checked; that message's own is not", async () => {
     await start(", results: true");
     onResults({ verdict: "deny" });
     answer = () => json(99);
     expect((await post({ method: "ping" })).text).toContain('"reason":"guardrail-denied"');
+    answer = (id) => ({ text: `{"jsonrpc":"2.0","id":${Number(id)},"result":null}` });
+    expect((await post({ method: "ping" })).text).toContain('"result":null');
     answer = json;
     expect((await post({ method: "ping" })).text).toContain("secret-sentinel");
   });
