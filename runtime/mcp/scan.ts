@@ -8,7 +8,7 @@
  */
 import { OpenKeys, nextHash } from "./open-keys.ts";
 import { ScanError } from "./scan-error.ts";
-import { afterEscape, afterNumber, afterLiteral } from "./scan-tokens.ts";
+import { afterNumber, afterLiteral, TextScanner } from "./scan-tokens.ts";
 import { MAX_JSON_DEPTH } from "../shared/json/foreign-json.ts";
 
 /** Position of a value in the bytes; of text without its quotes. */
@@ -35,8 +35,8 @@ export class JsonScanner {
   private end = 0;
   private pos = 0;
   private depth = 0;
-  private escaped = false;
   private readonly keys = new OpenKeys();
+  private readonly texts = new TextScanner(NOTHING);
   /** Marks of the values around `skipValue()`, by depth. */
   private readonly marks = new Int32Array(MAX_DEPTH + 1);
 
@@ -46,6 +46,12 @@ export class JsonScanner {
     this.pos = 0;
     this.depth = 0;
     this.keys.start(bytes);
+    this.texts.start(bytes);
+  }
+
+  /** Whether any text or key that was read has an escape with a code. */
+  get hasCodes(): boolean {
+    return this.texts.hasCodes;
   }
 
   /** Drops the reference to the bytes. */
@@ -112,7 +118,7 @@ export class JsonScanner {
     this.skipValue();
     if (kind === undefined) throw new ScanError("malformed-json");
     return kind === "text"
-      ? { kind, start: start + 1, end: this.pos - 1, isEscaped: this.escaped }
+      ? { kind, start: start + 1, end: this.pos - 1, isEscaped: this.texts.isEscaped }
       : { kind, start, end: this.pos, isEscaped: false };
   }
 
@@ -125,7 +131,7 @@ export class JsonScanner {
       pos = this.afterSpace(pos);
       const first = pos < end ? (bytes[pos] as number) : 0;
       if (first === QUOTE) {
-        pos = this.afterText(pos + 1);
+        pos = this.texts.after(pos + 1);
       } else if (first === 0x7b || first === 0x5b) {
         const next = this.afterSpace(pos + 1);
         const isObject = first === 0x7b;
@@ -219,24 +225,6 @@ export class JsonScanner {
     return false;
   }
 
-  /** From after the opening quote to after the closing one. */
-  private afterText(pos: number): number {
-    const { bytes, end } = this;
-    this.escaped = false;
-    while (pos < end) {
-      const byte = bytes[pos] as number;
-      pos++;
-      if (byte === QUOTE) return pos;
-      if (byte === BACKSLASH) {
-        this.escaped = true;
-        pos = afterEscape(bytes, pos, end);
-      } else if (byte < 0x20) {
-        break;
-      }
-    }
-    throw new ScanError("malformed-json");
-  }
-
   /** From a key's opening quote to after its colon; rejects a repeated key. */
   private afterKey(pos: number, mark: number): number {
     if (this.byteAt(pos) !== QUOTE) throw new ScanError("malformed-json");
@@ -251,7 +239,7 @@ export class JsonScanner {
       if (byte === QUOTE) break;
       if (byte === BACKSLASH) {
         isEscaped = true;
-        at = afterEscape(bytes, at + 1, end);
+        at = this.texts.afterEscape(at + 1);
         continue;
       }
       if (byte < 0x20) throw new ScanError("malformed-json");

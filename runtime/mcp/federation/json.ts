@@ -13,7 +13,7 @@ const PROTO = '"__proto__"';
 /** Of many values, 16 MiB take seconds to read, during which no other request continues. */
 const [MAX_DEPTH, MAX_VALUES] = [1_000, 500_000];
 /** Shorter ones cannot have too many. */
-const COUNTED_LENGTH = 262_144;
+export const COUNTED_LENGTH = 262_144;
 
 /** TypeScript does not know them yet (ES2026). */
 const { rawJSON, isRawJSON } = JSON as unknown as {

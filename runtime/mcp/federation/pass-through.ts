@@ -6,9 +6,10 @@
  */
 import { isUtf8 } from "node:buffer";
 
-import { isRecord } from "../../shared/is-record.ts";
+import { ScanError } from "../scan-error.ts";
+import { JsonScanner, spanText } from "../scan.ts";
 import { isCachedMethod, isOfHop } from "./eras.ts";
-import { isWithinLimits, type MessageJson } from "./json.ts";
+import { COUNTED_LENGTH, isWithinLimits } from "./json.ts";
 
 export interface PassedResponse {
   /** JSON text of the ID, the same in the client's message and in the member's. */
@@ -17,95 +18,132 @@ export interface PassedResponse {
   readonly clientIsModern: boolean;
 }
 
+// Reused for its arrays; it retains nothing of a response, and no two calls interleave.
+const scanner = new JsonScanner();
+
 /** @returns the response for the client; undefined: it must be parsed and written */
 export function passThrough(bytes: Buffer, { id, method, clientIsModern }: PassedResponse): Buffer | undefined {
   if ((clientIsModern && isCachedMethod(method)) || !isUtf8(bytes)) return undefined;
-  // The fastest decoding: other characters than those of ASCII occur only in texts, whose meaning is not needed.
-  const text = bytes.toString("latin1");
-  const place = placeOfResult(text, id);
-  if (place === undefined || !isWithinLimits(text) || mayNameApp(text)) return undefined;
+  const place = placeOfResult(bytes, id);
+  if (place === undefined || bytes.includes("__proto__") || bytes.includes("ui:") || isTooLong(bytes)) return undefined;
   const { start, end } = place;
-  const read = readResult(text.slice(start, end));
-  if (read === undefined) return undefined;
-  const { result, length } = read;
-  const { resultType } = result;
-  if (OF_MEMBER.some((name) => result[name] !== undefined)) return undefined;
-  if (resultType !== undefined && (!clientIsModern || resultType !== "complete")) return undefined;
-  const isUntyped = clientIsModern && resultType === undefined;
-  if (!isUntyped && start + length === end) return bytes;
-  const isEmpty = Object.keys(result).length === 0;
-  const type = isUntyped ? `${isEmpty ? "" : ","}"resultType":"complete"` : "";
-  return Buffer.concat([bytes.subarray(0, start + length - 1), Buffer.from(`${type}}`), bytes.subarray(end)]);
+  const read = readResult(bytes.subarray(start, end));
+  if (read === undefined || (read.hasCodes && ESCAPED_APP.test(bytes.toString("latin1")))) return undefined;
+  const { type, length, isEmpty, hasMeta } = read;
+  if (type !== undefined && (!clientIsModern || type !== "complete")) return undefined;
+  const isUntyped = clientIsModern && type === undefined;
+  if (!isUntyped && !hasMeta) return bytes;
+  const added = isUntyped ? `${isEmpty ? "" : ","}"resultType":"complete"` : "";
+  return Buffer.concat([bytes.subarray(0, start + length), Buffer.from(`${added}}`), bytes.subarray(end)]);
 }
 
 /** Members of results that clients get in another form. */
-const OF_MEMBER = ["_meta", "task", "taskId", "requestState", "inputRequests", "ttlMs", "cacheScope"] as const;
+const OF_MEMBER: ReadonlySet<string> = new Set([
+  "task",
+  "taskId",
+  "requestState",
+  "inputRequests",
+  "ttlMs",
+  "cacheScope",
+]);
+/** Part of an address of an app, in any form. */
+const ESCAPED_APP = /\\u00(?:75|69|3a)/i;
 
 const RESULT = '"result":';
 
 /** Where the result is, if the other members are those of a response to this request, in the form that servers give them. */
-function placeOfResult(text: string, id: string): { readonly start: number; readonly end: number } | undefined {
+function placeOfResult(bytes: Buffer, id: string): { readonly start: number; readonly end: number } | undefined {
   const members = ['"jsonrpc":"2.0"', `"id":${id}`];
+  const most = id.length + MOST_AROUND;
+  const [from, to] = [bytes.toString("latin1", 0, most), bytes.toString("latin1", Math.max(0, bytes.length - most))];
   const take = (isThere: (member: string) => boolean): string | undefined => {
     const at = members.findIndex(isThere);
     return at === -1 ? undefined : members.splice(at, 1)[0];
   };
   let start = 1;
   for (let found = take(before); found !== undefined; found = take(before)) start += found.length + 1;
-  if (text[0] !== "{" || !text.startsWith(RESULT, start)) return undefined;
-  let end = text.length;
-  while (end > start && WHITE_SPACE.has(text[end - 1] as string)) end -= 1;
+  if (from[0] !== "{" || !from.startsWith(RESULT, start)) return undefined;
+  let end = to.length;
+  while (end > 0 && WHITE_SPACE.has(to[end - 1] as string)) end -= 1;
   end -= 1;
-  if (text[end] !== "}") return undefined;
+  if (to[end] !== "}") return undefined;
   for (let found = take(behind); found !== undefined; found = take(behind)) end -= found.length + 1;
-  return members.length === 0 ? { start: start + RESULT.length, end } : undefined;
+  if (members.length > 0) return undefined;
+  return { start: start + RESULT.length, end: bytes.length - to.length + end };
 
   function before(member: string): boolean {
-    return text.startsWith(`${member},`, start);
+    return from.startsWith(`${member},`, start);
   }
   function behind(member: string): boolean {
-    return text.endsWith(`,${member}`, end);
+    return to.endsWith(`,${member}`, end);
   }
 }
 
+/** Longer than the members and the white space around a result, without the ID. */
+const MOST_AROUND = 64;
 const WHITE_SPACE: ReadonlySet<string> = new Set([" ", "\t", "\n", "\r"]);
 
 interface ReadResult {
-  /** Without `_meta` that belongs to one hop. */
-  readonly result: MessageJson;
-  /** Length of its text, with the closing brace. */
+  readonly type: string | undefined;
+  readonly isEmpty: boolean;
+  readonly hasMeta: boolean;
+  /** Length of its text before `_meta` or the closing brace. */
   readonly length: number;
+  readonly hasCodes: boolean;
 }
 
-/** @param text alone it must be one JSON value, so that it cannot contain the end of the message */
-function readResult(text: string): ReadResult | undefined {
-  const meta = text.includes(META) ? text.lastIndexOf(META) : -1;
-  if (meta === -1) {
-    const result = parsed(text);
-    return result && { result, length: text.length };
-  }
-  // The SDK of 2026-07-28 adds the server's name to the end of each result. Both parts must be JSON values alone.
-  const others = text.slice(0, text[meta - 1] === "," ? meta - 1 : meta);
-  const result = parsed(`${others}}`);
-  const values = parsed(text.slice(meta + META.length, -1));
-  if (!text.endsWith("}") || !result || !values || !Object.keys(values).every(isOfHop)) return undefined;
-  return { result, length: others.length + 1 };
-}
-
-const META = '"_meta":';
-
-function parsed(text: string): MessageJson | undefined {
+/** @param bytes alone they must be one JSON object, so that they cannot contain the end of the message */
+function readResult(bytes: Buffer): ReadResult | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
+    scanner.start(bytes);
+    return scanner.peek() === "object" ? readMembers(bytes) : undefined;
+  } catch (error) {
+    if (error instanceof ScanError) return undefined;
+    throw error;
+  } finally {
+    scanner.release();
   }
 }
 
-/** Whether an address of an app can be in it, also where a member is written twice. */
-function mayNameApp(text: string): boolean {
-  return text.includes("ui:") || (text.includes("\\u00") && ESCAPED_APP.test(text));
+function readMembers(bytes: Buffer): ReadResult | undefined {
+  const mark = scanner.openObject();
+  let type: string | undefined;
+  let isEmpty = true;
+  let hasMeta = false;
+  let { position: length } = scanner;
+  while (scanner.nextKey(mark)) {
+    // The SDK of 2026-07-28 adds `_meta` with the server's name to the end of each result.
+    if (hasMeta || scanner.keyPlainLength() < 0) return undefined;
+    const name = scanner.key();
+    if (OF_MEMBER.has(name)) return undefined;
+    if (name === "_meta") {
+      hasMeta = true;
+      if (!skipMetaOfHop()) return undefined;
+      continue;
+    }
+    isEmpty = false;
+    if (name === "resultType") {
+      const span = scanner.take();
+      if (span.kind !== "text") return undefined;
+      type = spanText(bytes, span);
+    } else scanner.skipValue();
+    length = scanner.position;
+  }
+  scanner.finish();
+  return { type, isEmpty, hasMeta, length, hasCodes: scanner.hasCodes };
 }
 
-const ESCAPED_APP = /\\u00(?:75|69|3a)/i;
+/** @returns false: it has members that belong to the message */
+function skipMetaOfHop(): boolean {
+  if (scanner.peek() !== "object") return false;
+  const mark = scanner.openObject();
+  while (scanner.nextKey(mark)) {
+    if (!isOfHop(scanner.key())) return false;
+    scanner.skipValue();
+  }
+  return true;
+}
+
+function isTooLong(bytes: Buffer): boolean {
+  return bytes.length > COUNTED_LENGTH && !isWithinLimits(bytes.toString("latin1"));
+}

@@ -1,8 +1,11 @@
 /** The pure parts of federated endpoints: names, values of messages, sessions, templates. */
+import { isDeepStrictEqual } from "node:util";
+
 import { describe, expect, test } from "vitest";
 
-import { MODERN, requestFor } from "../../../runtime/mcp/federation/eras.ts";
-import { readMessage, writeJson } from "../../../runtime/mcp/federation/json.ts";
+import { outwardResult } from "../../../runtime/mcp/federation/carry.ts";
+import { MODERN, requestFor, resultFor } from "../../../runtime/mcp/federation/eras.ts";
+import { readMessage, writeJson, type MessageJson } from "../../../runtime/mcp/federation/json.ts";
 import { advertise, MAX_ADVERTISED_NAME, readAdvertised } from "../../../runtime/mcp/federation/names.ts";
 import { createFederatedSessions } from "../../../runtime/mcp/federation/sessions.ts";
 import { passThrough } from "../../../runtime/mcp/federation/pass-through.ts";
@@ -160,6 +163,86 @@ describe("passThrough()", () => {
   test.each(["input_required", "task", 1, null])("does not pass the type %s", (type) => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"resultType":${JSON.stringify(type)}}}`;
     expect(pass(text, { clientIsModern: true })).toBeUndefined();
+  });
+
+  test("what passes is what would be written, for any results, forms and broken bytes", () => {
+    const random = createRandom(64);
+    const below = (most: number): number => Math.floor(random() * most);
+    const one = <T>(of: readonly T[]): T => of[below(of.length)] as T;
+    const space = (): string => (below(40) === 0 ? one([" ", "\n", "\t"]) : "");
+    const letter = (text: string): string =>
+      below(12) === 0 ? `\\u${text.charCodeAt(0).toString(16).padStart(4, "0")}` : JSON.stringify(text).slice(1, -1);
+    const writeText = (text: string): string =>
+      `"${Array.from(text, (each) => (each.length > 1 ? each : letter(each))).join("")}"`;
+    const words = [
+      "",
+      "a",
+      "ui:",
+      "ui://x",
+      "a:b",
+      "é\u2028",
+      "\ud83d\ude00",
+      '"}]',
+      "\u0000\n\\",
+      "x".repeat(300),
+      "plain text ".repeat(40),
+    ];
+    const keys = ["content", "structuredContent", "uri", "text", "a", "é", "__proto__", "taskId", "resource"];
+    const ofResult = ["task", "taskId", "requestState", "inputRequests", "ttlMs", "cacheScope", "isError"];
+    const join = (items: readonly string[]): string => items.join(`${space()},${space()}`);
+    const many = (make: () => string): readonly string[] => Array.from({ length: below(4) }, make);
+    const member = (key: string, value: string): string => `${space()}${writeText(key)}${space()}:${space()}${value}`;
+    const value = (depth: number): string => {
+      const kind = below(depth > 3 ? 4 : 6);
+      if (kind === 4) return `[${join(many(() => value(depth + 1)))}${space()}]`;
+      if (kind === 5)
+        return `{${join(many(() => member(below(9) === 0 ? one(ofResult) : one(keys), value(depth + 1))))}}`;
+      return kind === 0
+        ? one(["1", "-0", "1.0", "1e400", "12345678901234567890", "01", "tru"].slice(0, below(9) === 0 ? 7 : 5))
+        : kind === 1
+          ? one(["true", "null"])
+          : writeText(one(words));
+    };
+    const meta = (): string =>
+      `{${join(many(() => member(one(["io.modelcontextprotocol/serverInfo", "io.modelcontextprotocol/serverInfo", "io.modelcontextprotocol/related-task", "a"]), value(2))))}}`;
+    const uri = (): string => member("uri", writeText(one(words)));
+    const block = (): string => `{${below(2) === 0 ? uri() : member("resource", `{${uri()}}`)}}`;
+    const result = (): string => {
+      const members = many(() =>
+        below(3) === 0 ? member("content", `[${join(many(block))}]`) : member(one(keys), value(1)),
+      );
+      const more = below(3) === 0 ? [member(one(ofResult), value(2))] : [];
+      const type = below(2) === 0 ? [member("resultType", below(4) === 0 ? value(2) : '"complete"')] : [];
+      const last = below(3) === 0 ? [member("_meta", meta())] : [];
+      const all = [...members, ...type, ...more, ...last];
+      return `{${join(below(4) === 0 ? all.toReversed() : all)}}`;
+    };
+    const broken = (bytes: Buffer): Buffer => {
+      const at = below(bytes.length);
+      if (below(2) === 0) return bytes.subarray(0, at);
+      bytes[at] = one([0, 0x22, 0x5c, 0x7b, 0x7d, 0x2c, 0x0a, 0xff, 0xc3, 0x61]);
+      return bytes;
+    };
+    let passed = 0;
+    for (let round = 0; round < 3_000; round += 1) {
+      const text = one([
+        `{"jsonrpc":"2.0","id":1,"result":${result()}}`,
+        `{"result":${result()},"jsonrpc":"2.0","id":1}${space()}`,
+      ]);
+      const bytes = below(5) === 0 ? broken(Buffer.from(text)) : Buffer.from(text);
+      for (const clientIsModern of [false, true]) {
+        const before = Buffer.from(bytes);
+        const found = passThrough(bytes, { id: "1", method: "tools/call", clientIsModern });
+        if (found === undefined) continue;
+        passed += 1;
+        const read = readMessage(before);
+        if (read === undefined) throw new Error(`passed, but cannot be read: ${before.toString()}`);
+        const own = outwardResult("m", "tools/call", read["result"] as MessageJson);
+        const written = { ...read, result: resultFor("tools/call", own, clientIsModern) };
+        if (!isDeepStrictEqual(readMessage(found), written)) throw new Error(`passed otherwise: ${before.toString()}`);
+      }
+    }
+    expect(passed).toBeGreaterThan(400);
   });
 
   test("results that may be cached are written, so that they have hints", () => {

@@ -2,13 +2,12 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { ScanError } from "../../../runtime/mcp/scan-error.ts";
-import { JsonScanner } from "../../../runtime/mcp/scan.ts";
+import { JsonScanner, spanText } from "../../../runtime/mcp/scan.ts";
 
 /** "ok", or why the text was refused. */
-function scan(text: string | Buffer): string {
-  const scanner = new JsonScanner();
+function scan(text: string | Buffer, scanner = new JsonScanner()): string {
   try {
-    scanner.start(Buffer.from(text));
+    scanner.start(typeof text === "string" ? Buffer.from(text) : text);
     scanner.skipValue();
     scanner.finish();
     return "ok";
@@ -16,6 +15,13 @@ function scan(text: string | Buffer): string {
     if (error instanceof ScanError) return error.reason;
     throw error;
   }
+}
+
+/** The first text of a list. */
+function firstText(bytes: Buffer, scanner: JsonScanner): string {
+  scanner.start(bytes);
+  scanner.openArray();
+  return spanText(bytes, scanner.take());
 }
 
 /** More than are compared one with the other. */
@@ -282,6 +288,21 @@ describe("JsonScanner against JSON.parse", () => {
       }),
       { numRuns: 20_000 },
     );
+  });
+
+  test("long texts end where JSON.parse ends them, whatever is at any place in them", () => {
+    const inserted = ['"', "\\\\", '\\"', "\\", "\\u0041", "\n", "\u001f", "\0", " ", "é", "\u007f"];
+    const scanner = new JsonScanner();
+    for (const length of [0, 15, 16, 17, 271, 272, 273, 600])
+      for (let at = 0; at <= length; at += at > 32 && at < length - 32 ? 7 : 1)
+        for (const each of inserted) {
+          const text = `["${"x".repeat(at)}${each}${"é".repeat(at % 3)}${"x".repeat(length - at)}","${"y".repeat(at)}"]`;
+          // At any place in memory.
+          const bytes = Buffer.from(`${"z".repeat(at % 4)}${text}`).subarray(at % 4);
+          const isValid = parses(text);
+          if (scan(bytes, scanner) !== (isValid ? "ok" : "malformed-json")) throw new Error(text);
+          if (isValid && firstText(bytes, scanner) !== (JSON.parse(text) as string[])[0]) throw new Error(text);
+        }
   });
 
   test("accepts a valid text with one changed byte exactly if JSON.parse does", () => {
