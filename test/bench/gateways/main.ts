@@ -138,16 +138,27 @@ async function measureAll(
     processes: new Map(),
   };
   const variants: readonly Variant[] = ["plain", "routes", "tls"];
+  const groups = [false, true].map((isSlow) => contenders.filter((each) => (each.isSlow === true) === isSlow));
+  const parts = variants.flatMap((variant) => works.filter((work) => work.variant === variant));
+  const total = groups.reduce((sum, group) => sum + partsOf(group, parts), 0);
+  let measured = 0;
+  const partDone = (): void => void (measured += 1);
+  const showPart = (what: string): void => show(`${measured} of ${total} parts measured; ${what}`);
   const world = await openWorld(show);
   try {
-    for (const isSlow of [false, true])
+    for (const those of groups)
       for (const variant of variants) {
-        const those = contenders.filter((each) => (each.isSlow === true) === isSlow);
         const wanted = works.filter((work) => work.variant === variant);
         if (those.length === 0 || wanted.length === 0) continue;
         const stage = await startStage(world, variant, those, wanted);
         try {
-          await measureStage(stage, variant, wanted, { ...args, upstream: world.upstream, show }, found);
+          await measureStage(
+            stage,
+            variant,
+            wanted,
+            { ...args, upstream: world.upstream, show: showPart, partDone },
+            found,
+          );
         } finally {
           await stage.stop();
         }
@@ -158,11 +169,22 @@ async function measureAll(
   return found;
 }
 
+/** A work with one number of connections, as far as somebody in the group does it. */
+function partsOf(group: readonly Contender[], works: readonly Work[]): number {
+  return works
+    .filter((work) => group.some(({ cannot }) => cannot[work.name] === undefined))
+    .reduce((sum, { connections }) => sum + connections.length, 0);
+}
+
 async function measureStage(
   stage: Stage,
   variant: Variant,
   works: readonly Work[],
-  options: GatewayArguments & { readonly upstream: number; readonly show: (what: string) => void },
+  options: GatewayArguments & {
+    readonly upstream: number;
+    readonly show: (what: string) => void;
+    readonly partDone: () => void;
+  },
   found: Found,
 ): Promise<void> {
   const { isQuick, show } = options;
@@ -182,6 +204,7 @@ async function measureStage(
       isFirst = false;
       const cells = await measureWork(work, connections, stage.started, { ...options, rounds, warmUpMs });
       for (const [name, cell] of cells) put(found, name, work.name, connections, cell);
+      options.partDone();
     }
   for (const each of stage.started) {
     const wanted = works.reduce(

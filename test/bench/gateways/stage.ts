@@ -57,7 +57,9 @@ export async function startStage(
       const reasons = new Map<WorkName, string>();
       missingWorks.set(contender.name, reasons);
       try {
-        started.push(await startOne(world, variant, contender, wanted, reasons));
+        const start = (): Promise<Started> => startOne(world, variant, contender, wanted, reasons);
+        // Once more: another process can take a port meanwhile.
+        started.push(await start().catch(start));
       } catch (error) {
         missing.set(contender.name, error instanceof Error ? error.message : String(error));
       }

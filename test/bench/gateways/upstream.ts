@@ -68,12 +68,15 @@ function answer(socket: Socket, head: string, body: string): void {
 function stream(socket: Socket, id: string): void {
   socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
   streams.set(socket, { id, sent: 0 });
-  socket.once("close", () => streams.delete(socket));
   timer ??= setInterval(sendEvents, EVENT_EVERY_MS);
 }
 
 function sendEvents(): void {
   for (const [socket, one] of streams) {
+    if (socket.destroyed) {
+      streams.delete(socket);
+      continue;
+    }
     one.sent += 1;
     const isLast = one.sent === EVENTS;
     const params = { progressToken: 1, progress: one.sent, total: EVENTS };

@@ -80,6 +80,17 @@ test("AnswerReader tells the end of answers however they are cut", () => {
   expect(reader.push(Buffer.from("0\r\n\r\n"))).toBe(true);
 });
 
+test("AnswerReader takes an answer of another length than the expected one for an error", () => {
+  const answer = (body: string): Buffer =>
+    Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  const reader = new AnswerReader(5);
+  expect(reader.push(answer("hello"))).toBe(true);
+  expect(reader.push(answer("login page"))).toBe(false);
+  expect(reader.push(Buffer.from("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"))).toBe(
+    true,
+  );
+});
+
 describe("statistics", () => {
   test("quartiles, ratios of pairs, slope", () => {
     expect(spreadOf([4, 1, 3, 2, 5])).toEqual({ median: 3, low: 2, high: 4 });
