@@ -15,6 +15,7 @@ import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import { compileRoute, compileSettings } from "../../../runtime/config/compile-settings.ts";
 import { checkedFrom, secretsFrom, snapshotFrom } from "../../support/config.ts";
 import { modernHeaders, modernMeta } from "../../support/mcp.ts";
+import { blockWith, readPage } from "../../support/page-blocks.ts";
 import { startPipeline, testPrincipal, type Pipeline } from "../../support/pipeline.ts";
 import { openRaw, sendRaw as send } from "../../support/raw-client.ts";
 import { startVictim, type Victim } from "../../support/victim.ts";
@@ -181,6 +182,10 @@ describe("a call", () => {
       tool: "read",
       arguments: { path: "/tmp/a", n: 1 },
     });
+    const shown = blockWith(readPage("runtime/guide/guardrails.md"), "text", '"version"');
+    expect(Object.keys(JSON.parse(shown) as object).filter((name) => name !== "client_id")).toEqual(
+      Object.keys(JSON.parse(asked?.body.toString() ?? "") as object),
+    );
     const [id, timestamp] = ["webhook-id", "webhook-timestamp"].map((name) => asked?.header(name));
     const signed = createHmac("sha256", KEY).update(`${id}.${timestamp}.${asked?.body.toString()}`).digest("base64");
     expect(asked?.header("webhook-signature")).toBe(`v1,${signed}`);
