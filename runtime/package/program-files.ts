@@ -68,6 +68,10 @@ export async function writePrograms(root: string, outdir: string): Promise<reado
     preserveSymlinks: true,
     // Licenses are delivered as a file.
     legalComments: "none",
+    // Comments and indentation are a third of the memory for code, and one character that is not Latin-1 doubles a file.
+    minifyWhitespace: true,
+    // For stack traces.
+    lineLimit: 200,
     metafile: true,
     logLevel: "error",
   });

@@ -71,7 +71,7 @@ export function cardsSection({ cards, search, tabs, isCut, setup }: CardsView): 
       ${
         cards.length === 0
           ? html`<p class="card in dim">
-              ${search === "" ? "Nothing is set up for you yet. Ask your administrator for access." : html`Nothing matches “<bdi>${search}</bdi>”. <a href="/.gateway/">Show all</a>`}
+              ${search === "" ? "Nothing is set up for you yet. Ask your administrator for access." : html`Nothing matches &#8220;<bdi>${search}</bdi>&#8221;. <a href="/.gateway/">Show all</a>`}
             </p>`
           : html`<ul class="apps">
               ${cards.map(cardItem)}
