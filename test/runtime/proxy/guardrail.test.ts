@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createApprovals } from "../../../runtime/approvals/approvals.ts";
 import type { Approvals } from "../../../runtime/approvals/interfaces.ts";
+import { createReplayWriter } from "../../../runtime/audit/replay/write-facts.ts";
 import { createSafeFetch } from "../../../runtime/http/fetch/safe-fetch.ts";
 import { MemoryHistory } from "../../../runtime/limits/history/memory-history.ts";
 import { createKeys } from "../../../runtime/shared/keys.ts";
@@ -85,6 +86,7 @@ const configured = (more = "", server = RULES): string => `
     idp_provider_url: https://idp.example
     idp_client_id: gateway
     idp_client_secret: secret
+    authorize_log_fields: [request-id, mcp-tool, mcp-tool-parameters, replay]
     routes:
       - name: mcp
         from: https://mcp.example
@@ -112,6 +114,7 @@ async function start(more?: string, server?: string): Promise<void> {
     guardrailFetch: createSafeFetch({ development: true }),
     countVerdict: (route, phase, kind) => counted.push(`${route} ${phase} ${kind}`),
     history: new MemoryHistory(),
+    replay: createReplayWriter({ key: KEY, asksForCertificates: false }),
     approvals,
   });
   open.push({ close: () => pipeline.close({ timeoutMs: 100 }) });
@@ -208,6 +211,8 @@ describe("a call", () => {
       "mcp-tool": "read",
       "allow-why-false": ["guardrail-denied"],
       guardrail: { verdict: "deny", reason: expect.stringMatching(/^a secret X:/) },
+      // Another policy could not have allowed it.
+      replay: { refused: true },
     });
   });
 
@@ -228,6 +233,7 @@ describe("a call", () => {
       '"arguments":{"path":"/tmp/[removed]","n":12345678901234567890}',
     );
     expect(upstream.received + JSON.stringify(pipeline.records)).not.toContain("secret-sentinel");
+    expect(pipeline.records[0]).toMatchObject({ "mcp-tool-parameters": { path: "/tmp/[removed]" }, replay: { v: 1 } });
     const [note] = records();
     expect(note).toMatchObject({ verdict: "mutate", reason: "secret removed" });
     expect([note?.["digest-before"], note?.["digest-after"]]).toEqual([
