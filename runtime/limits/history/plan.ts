@@ -29,6 +29,8 @@ export interface HistoryKey {
   readonly rule: HistoryRule;
   /** Unique per route, rule, caller and, for `same_argument`, value. */
   readonly text: string;
+  /** Whose state it is. */
+  readonly caller: string;
 }
 
 /** A rule that the call must pass. */
@@ -137,12 +139,13 @@ function keyOf(route: string, rule: HistoryRule, caller: HistoryCaller, facts?: 
   const id = idOf(rule, caller);
   if (id === undefined) return undefined;
   const whose = caller[per] === undefined ? "user" : per;
-  if (effect.kind !== "after") return { route, rule, text: JSON.stringify([route, name, effect.kind, whose, id]) };
+  const whole = { route, rule, caller: caller.user ?? id };
+  if (effect.kind !== "after") return { ...whole, text: JSON.stringify([route, name, effect.kind, whose, id]) };
   const { sameArgument, identity } = effect;
   const value = sameArgument && facts ? valueOf(facts, sameArgument) : "";
   if (value === undefined) return undefined;
   // Earlier calls under another definition of the rule must not permit anything.
-  return { route, rule, text: JSON.stringify([route, name, effect.kind, whose, id, identity, value]) };
+  return { ...whole, text: JSON.stringify([route, name, effect.kind, whose, id, identity, value]) };
 }
 
 /** Longer values are kept as their hash: callers choose them, and keys stay in memory. */

@@ -3,12 +3,14 @@
  *
  * Untrusted input: none; keys come from plan.ts. Promises: by the store's clock. A mark is in the store before the call that
  * set it continues. `at_most` is counted as `rate_limits` are (request-gate.ts), without a share while the store is
- * unavailable; `total` is exact. An unavailable store is a result of its own.
+ * unavailable; `total` is exact. An unavailable store is a result of its own. The store has one request of a caller at a
+ * time: those for one count wait for each other there, and would hold all of its connections.
  */
 import type { Clock, Closable } from "../../shared/clock.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import { MAX_KEYS, type Taken, UNAVAILABLE_MS } from "../gate.ts";
 import { RequestGate } from "../request-gate.ts";
+import type { Allotment } from "../../store/allotments.ts";
 import type { SharedCounts } from "../shared-counts.ts";
 import type { CountedCall, HistoryState } from "./decide.ts";
 import type { HistoryKey } from "./plan.ts";
@@ -29,6 +31,8 @@ export class StoreHistory implements HistoryState, Closable {
   readonly #marks = new Map<string, number>();
   /** By route, rule and its numbers. */
   readonly #gates = new Map<string, RequestGate>();
+  /** The last request to the store, by caller. */
+  readonly #turns = new Map<string, Promise<unknown>>();
   readonly #stopTimer: () => void;
   #latestMs = 0;
 
@@ -85,15 +89,15 @@ export class StoreHistory implements HistoryState, Closable {
     for (const gate of this.#gates.values()) gate.retire();
   }
 
-  async #askMark(
-    key: HistoryKey,
-    request: ReturnType<typeof markQuery>,
-    askedAtMs: number,
-  ): Promise<boolean | undefined> {
-    const allotment = await this.#counts.allot(hashSecret(key.text), request);
+  async #askMark(key: HistoryKey, request: ReturnType<typeof markQuery>, nowMs: number): Promise<boolean | undefined> {
+    let askedAtMs = 0;
+    const allotment = await this.#inTurn(key, nowMs, (sinceMs) => {
+      // Read before the store's response: a mark never lasts longer here than there.
+      askedAtMs = sinceMs;
+      return this.#counts.allot(hashSecret(key.text), request);
+    });
     if (allotment === undefined) return undefined;
     if (allotment.used === 0) return false;
-    // Read before the store's response: a mark never lasts longer here than there.
     this.#remember(key.text, askedAtMs + allotment.freeInMs);
     return true;
   }
@@ -105,12 +109,35 @@ export class StoreHistory implements HistoryState, Closable {
     if (this.#counts.isUnavailable(nowMs)) return { counted: "unknown" };
     const storeKey = hashSecret(key.text);
     const undo = (entry: string): void => void this.#counts.allot(storeKey, undoRequest(request, entry, amount));
-    const allotment = await this.#counts.allot(storeKey, request, ({ granted, entry }) => {
-      if (granted > 0) undo(entry);
-    });
+    const allotment = await this.#inTurn(key, nowMs, () =>
+      this.#counts.allot(storeKey, request, ({ granted, entry }) => {
+        if (granted > 0) undo(entry);
+      }),
+    );
     if (allotment === undefined) return { counted: "unknown" };
     const { granted, entry } = allotment;
     return granted === 0 ? { counted: "over" } : { counted: "ok", undo: () => undo(entry) };
+  }
+
+  /** @returns undefined if the store is unavailable */
+  #inTurn(
+    { caller }: HistoryKey,
+    nowMs: number,
+    ask: (nowMs: number) => Promise<Allotment | undefined>,
+  ): Promise<Allotment | undefined> {
+    const before = this.#turns.get(caller);
+    const mine = before
+      ? before.then(() => {
+          const thenMs = this.#readClock();
+          return this.#counts.isUnavailable(thenMs) ? undefined : ask(thenMs);
+        })
+      : ask(nowMs);
+    this.#turns.set(caller, mine);
+    const leave = (): void => {
+      if (this.#turns.get(caller) === mine) this.#turns.delete(caller);
+    };
+    mine.then(leave, leave);
+    return mine;
   }
 
   #gateOf({ route, rule: { name, effect } }: HistoryKey): RequestGate {

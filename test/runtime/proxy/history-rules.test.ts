@@ -35,6 +35,9 @@ let isStream = false;
 let rest = "";
 /** What the store waits for. */
 let stalled: Promise<unknown> = Promise.resolve();
+/** Requests to the store's counts, now and at most. */
+let asking = 0;
+let mostAsking = 0;
 
 const GREETINGS: Readonly<Record<string, object>> = {
   "server/discover": { error: { code: -32601, message: "Method not found" } },
@@ -56,6 +59,7 @@ beforeEach(async () => {
   isStream = false;
   rest = "";
   stalled = Promise.resolve();
+  mostAsking = 0;
   victim = await startVictim(({ body }, socket) => {
     const { id, method = "" } = JSON.parse(body.toString()) as { id: unknown; method?: string };
     const own = GREETINGS[method] ?? { result: { content: [] } };
@@ -81,7 +85,16 @@ beforeEach(async () => {
   const storeClock = createTestClock();
   const memory = createMemoryStore({ clock: storeClock });
   const allot = memory.allot.bind(memory);
-  memory.allot = (...args) => stalled.then(() => allot(...args));
+  memory.allot = async (...args) => {
+    asking += 1;
+    mostAsking = Math.max(mostAsking, asking);
+    try {
+      await stalled;
+      return await allot(...args);
+    } finally {
+      asking -= 1;
+    }
+  };
   breakable = createBreakableStore(storeClock, memory);
   const later = createTestClock(storeClock.now() + 90_000);
   clocks = [storeClock, later];
@@ -370,6 +383,24 @@ describe("limits", () => {
     const { status, body: text } = await sendRaw(port, sent);
     expect(victim.requests.map((each) => each.body.toString())).toEqual([]);
     expect(status === 200 ? text : "rejected").toMatch(/rejected|-31403|"error"/);
+  });
+
+  test("parallel calls of one user ask the store one after another, and wait for no other user", async () => {
+    let release = (): void => {};
+    stalled = new Promise<void>((resolve) => (release = resolve));
+    const all = Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        at % 2 === 0 ? call("refund", { amount: 0.01 }) : call("publish", { document: `d${at}` }),
+      ),
+    );
+    await expect.poll(() => asking).toBe(1);
+    const other = call("refund", { amount: 1 }, 0, "bob");
+    await expect.poll(() => asking).toBe(2);
+    release();
+    expect((await other).body.error).toBeUndefined();
+    const reasons = (await all).map(({ body }) => body.error?.data["reason"] ?? "");
+    expect(reasons).toEqual(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? "" : "history-after")));
+    expect(mostAsking).toBe(2);
   });
 
   test.each([
