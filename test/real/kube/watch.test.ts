@@ -210,7 +210,7 @@ describe("a missing right", () => {
     expect(await controller.metric('gateway_ingress_refused_total{right="list services"}')).toBeGreaterThan(0);
     await restore();
     await expect.poll(() => controller.hosts(), LONG).toEqual(["first.example.com"]);
-    expect(await ready(controller)).toEqual([]);
+    await expect.poll(() => ready(controller), LONG).toEqual([]);
   });
 
   test("to write the status or Events is named, and the Ingresses are served all the same", async () => {
