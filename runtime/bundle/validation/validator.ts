@@ -1,8 +1,8 @@
 /**
  * Main thread's side of validation: requests a load, receives chunks, stores the texts of all routes.
  *
- * The first load of a process runs in the main thread, because no request is served yet: a thread would repeat the load
- * and keep its memory. Later loads and everything that others send run in a thread.
+ * The first load of a process, or a supervisor's first validation, runs in the main thread, because no request is served
+ * yet: a thread would repeat the load and keep its memory. Later loads and everything that others send run in a thread.
  */
 import { EventEmitter } from "node:events";
 import { randomBytes } from "node:crypto";
@@ -179,7 +179,10 @@ export class Validator {
       const thread = this.#threadFor(what);
       const limitMs = what === "load" || what === "in-force" ? LOAD_TIMEOUT_MS : OWNER_TIMEOUT_MS;
       try {
-        return await converse(thread, question(), limitMs, receive(thread));
+        const answer = await converse(thread, question(), limitMs, receive(thread));
+        // A load is followed by `inForce`.
+        if (this.#isMainThread && what === "validate") this.#worker = undefined;
+        return answer;
       } catch (error) {
         this.#discard(thread);
         void thread.terminate();
@@ -216,7 +219,7 @@ export class Validator {
   }
 
   #threadFor(what: ToValidator["type"]): ValidatingThread {
-    const isMainThread = this.#isFirst && what === "load";
+    const isMainThread = this.#isFirst && (what === "load" || what === "validate");
     this.#isFirst = false;
     // The active configuration was validated in the main thread.
     if (this.#isMainThread && what !== "in-force") this.#worker = undefined;

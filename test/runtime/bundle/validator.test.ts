@@ -44,6 +44,24 @@ test("the first load needs no thread; later work has a thread that knows the fir
   }
 });
 
+test("the first validation of a supervisor needs no thread, the next has one", async () => {
+  const sent = vi.spyOn(Worker.prototype, "postMessage");
+  const files = createConfigFiles();
+  files.write("gateway.yaml", bootFile());
+  files.write("team.json", sliceFile("team", "1", 3));
+  const validator = new Validator(files.directory);
+  try {
+    const first = await validator.validate(NOTHING_PUBLISHED, []);
+    expect(sent).not.toHaveBeenCalled();
+    expect(await validator.validate(NOTHING_PUBLISHED, [])).toEqual(first);
+    expect(sent.mock.calls[0]?.[0]).toMatchObject({ type: "validate" });
+  } finally {
+    sent.mockRestore();
+    await validator.close();
+    files.close();
+  }
+});
+
 test("after the end of its thread everything is loaded again", async () => {
   const files = createConfigFiles();
   files.write("gateway.yaml", bootFile());
