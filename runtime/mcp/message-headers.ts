@@ -47,7 +47,7 @@ export function readMessageHeaders(rawHeaders: readonly string[]): MessageHeader
 const PARAM = "mcp-param-";
 
 /** One letter separates most headers. */
-function isParam(name: string): boolean {
+export function isParam(name: string): boolean {
   return (name.charCodeAt(0) | 0x20) === 0x6d && name.slice(0, PARAM.length).toLowerCase() === PARAM;
 }
 

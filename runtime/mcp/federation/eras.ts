@@ -10,6 +10,10 @@ export const LEGACY_VERSIONS: readonly string[] = [LEGACY, "2025-06-18", "2025-0
 
 /** Members of `_meta` that belong to one hop. */
 const OF_HOP = "io.modelcontextprotocol/";
+/** Written out: a name that is put together for each message costs more than its use. */
+export const META_VERSION = "io.modelcontextprotocol/protocolVersion";
+export const META_CLIENT = "io.modelcontextprotocol/clientInfo";
+export const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
 /** Name of the gateway, for members. */
 export const CLIENT_INFO = { name: "gateform", version: VERSION };
@@ -25,9 +29,9 @@ export function requestFor(request: MessageJson, memberIsModern: boolean, client
   const params = recordOf(request["params"]);
   const meta = ownMembers(recordOf(params["_meta"]));
   if (memberIsModern) {
-    meta[`${OF_HOP}protocolVersion`] = MODERN;
-    meta[`${OF_HOP}clientInfo`] = CLIENT_INFO;
-    meta[`${OF_HOP}clientCapabilities`] = client.capabilities;
+    meta[META_VERSION] = MODERN;
+    meta[META_CLIENT] = CLIENT_INFO;
+    meta[META_CAPABILITIES] = client.capabilities;
   }
   // Members of the later revision make tasks unasked, for clients that declare it.
   const { _meta: _, task, ...others } = params;
@@ -64,7 +68,9 @@ export function isOfHop(name: string): boolean {
 }
 
 function ownMembers(meta: MessageJson): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(meta).filter(([name]) => !isOfHop(name)));
+  // Usually there are none.
+  const names = Object.keys(meta).filter((name) => !isOfHop(name));
+  return names.length === 0 ? {} : Object.fromEntries(names.map((name) => [name, meta[name]]));
 }
 
 /** @returns a notification of a member without what belongs to its own hop */

@@ -32,17 +32,25 @@ export function readClientMessage({ bytes, argumentsSpan }: McpMessage): ClientM
   return { body: { ...others, params }, args: { kind, bytes: bytes.subarray(start, end) } };
 }
 
-const CLOSE = Buffer.from("}}");
-
 /** @param message a call that names a tool @returns what `parseMessage()` would make of its bytes */
 export function writeCall(message: MessageJson, args: RawArguments, isModern: boolean): McpMessage {
-  const { params, ...others } = message;
-  const beginning = `${writeJson(others).slice(0, -1)},"params":${writeJson(params).slice(0, -1)},"arguments":`;
-  const before = Buffer.from(beginning);
-  const start = before.length;
-  const bytes = Buffer.concat([before, args.bytes, CLOSE]);
-  const argumentsSpan = { kind: args.kind, start, end: start + args.bytes.length, isEscaped: false };
+  const { params } = message;
+  const beginning = `${openCall(message)},"arguments":`;
+  const start = Buffer.byteLength(beginning);
+  const end = start + args.bytes.length;
+  const bytes = Buffer.allocUnsafe(end + 2);
+  bytes.write(beginning);
+  args.bytes.copy(bytes, start);
+  bytes.write("}}", end);
+  const argumentsSpan = { kind: args.kind, start, end, isEscaped: false };
   const text = (): string | undefined => toolArguments({ bytes, argumentsSpan });
   const facts = { method: "tools/call", tool: String(recordOf(params)["name"]), arguments: readArguments(text) };
   return { ok: true, kind: "request", id: idText(message["id"]), facts, isModern, bytes, argumentsSpan };
+}
+
+/** @returns its text with `params` at the end, both without their closing braces */
+function openCall(message: MessageJson): string {
+  if (Object.keys(message).at(-1) === "params") return writeJson(message).slice(0, -2);
+  const { params, ...others } = message;
+  return `${writeJson(others).slice(0, -1)},"params":${writeJson(params).slice(0, -1)}`;
 }

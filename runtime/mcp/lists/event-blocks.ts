@@ -11,18 +11,30 @@
 import { GrowingBytes } from "./growing-bytes.ts";
 
 /** An event, or the bytes before one. */
-export type EventBlock =
-  | { readonly kind: "filler"; readonly raw: Buffer }
-  | {
-      readonly kind: "event";
-      readonly raw: Buffer;
-      /** Data of the event, lines joined; a client sees nothing else of the message. */
-      readonly data: Buffer;
-      /** "" when it has none. */
-      readonly type: string;
-      /** Other fields of the event, as lines. */
-      readonly others: readonly string[];
-    };
+export type EventBlock = { readonly kind: "filler"; readonly raw: Buffer } | StreamEvent;
+
+class StreamEvent {
+  readonly kind = "event";
+  /** Data of the event, lines joined; a client sees nothing else of the message. */
+  readonly data: Buffer;
+  /** "" when it has none. */
+  readonly type: string;
+  /** Other fields of the event, as lines. */
+  readonly others: readonly string[];
+  readonly #lines: readonly Buffer[];
+
+  constructor(data: Buffer, type: string, others: readonly string[], lines: readonly Buffer[]) {
+    this.data = data;
+    this.type = type;
+    this.others = others;
+    this.#lines = lines;
+  }
+
+  /** Made at each use: some readers need the data only. */
+  get raw(): Buffer {
+    return rawOf(this.data, this.others, this.#lines);
+  }
+}
 
 const LF = 10;
 const CR = 13;
@@ -30,6 +42,7 @@ const COLON = 58;
 const BLANK: EventBlock = { kind: "filler", raw: Buffer.from("\n") };
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const JOIN = Buffer.from("\n");
+const NO_DATA = Buffer.alloc(0);
 /** More than any meaningful event has; each costs more than its bytes. */
 const MAX_LINES = 10_000;
 /** Clients that read lines of text also end one at these characters (`str.splitlines` of Python). */
@@ -62,10 +75,10 @@ export class EventBlocks {
   /** @returns undefined when an event is too large */
   push(chunk: Buffer): readonly EventBlock[] | undefined {
     const blocks: EventBlock[] = [];
+    const ends = new LineEnds(chunk);
     let start = 0;
-    for (let index = 0; index < chunk.length; index += 1) {
+    for (let index = ends.next(0); index !== -1; index = ends.next(index + 1)) {
       const byte = chunk[index];
-      if (byte !== LF && byte !== CR) continue;
       const isSecondHalf = byte === LF && this.#afterCr && index === start && this.#pieces.length === 0;
       this.#afterCr = byte === CR;
       if (isSecondHalf) {
@@ -116,6 +129,25 @@ export class EventBlocks {
   }
 }
 
+/** Searches natively: most lines are long. */
+class LineEnds {
+  readonly #chunk: Buffer;
+  #lf = -2;
+  #cr = -2;
+
+  constructor(chunk: Buffer) {
+    this.#chunk = chunk;
+  }
+
+  /** @returns the first one from there on; -1: none */
+  next(from: number): number {
+    if (this.#lf !== -1 && this.#lf < from) this.#lf = this.#chunk.indexOf(LF, from);
+    if (this.#cr !== -1 && this.#cr < from) this.#cr = this.#chunk.indexOf(CR, from);
+    if (this.#lf === -1) return this.#cr;
+    return this.#cr === -1 || this.#lf < this.#cr ? this.#lf : this.#cr;
+  }
+}
+
 function readComment(line: Buffer): Buffer {
   return LOOSE_LINE_END.test(line.toString("utf8")) ? Buffer.from(":\n") : withLf(line);
 }
@@ -143,11 +175,14 @@ function readBlock(lines: readonly Buffer[]): EventBlock {
     }
     kept.push(withLf(line));
   }
-  const hasData = pieces.length > 0;
-  const data = Buffer.concat(pieces);
+  const [data] = pieces;
+  if (data === undefined) return { kind: "filler", raw: rawOf(NO_DATA, others, kept) };
+  return new StreamEvent(pieces.length === 1 ? data : Buffer.concat(pieces), type, others, kept);
+}
+
+function rawOf(data: Buffer, others: readonly string[], lines: readonly Buffer[]): Buffer {
   const isLoose = LOOSE_IN_TEXTS.some((char) => data.includes(char));
-  const raw = isLoose ? renderEvent(others, data.toString("utf8")) : Buffer.concat([...kept, JOIN]);
-  return hasData ? { kind: "event", raw, data, type, others } : { kind: "filler", raw };
+  return isLoose ? renderEvent(others, data.toString("utf8")) : Buffer.concat([...lines, JOIN]);
 }
 
 const OTHER_FIELDS: ReadonlySet<string> = new Set(["event", "id", "retry"]);

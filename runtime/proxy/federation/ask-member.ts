@@ -5,7 +5,7 @@
  * Untrusted input: the member's response. Promises: bounded in bytes and time; settles exactly once.
  */
 import { EventBlocks, type EventBlock } from "../../mcp/lists/event-blocks.ts";
-import { encodeMirror, isJsonMediaType } from "../../mcp/message-headers.ts";
+import { encodeMirror, isJsonMediaType, isParam } from "../../mcp/message-headers.ts";
 import { MODERN } from "../../mcp/federation/eras.ts";
 import { idText, readMessage, recordOf, writeMessage, type MessageJson } from "../../mcp/federation/json.ts";
 import { writeCall, type RawArguments } from "../../mcp/federation/raw-arguments.ts";
@@ -67,29 +67,29 @@ export function openMember(
   const isModern = version >= MODERN;
   const call = message && args && writeCall(message, args, isModern);
   const body = call ? call.bytes : message && writeMessage(message);
-  const params = method === "POST" ? paramsOf(caller, message) : [];
+  const headers = [
+    "accept",
+    method === "GET" ? "text/event-stream" : "application/json, text/event-stream",
+    "mcp-protocol-version",
+    version,
+  ];
+  if (body) headers.push("content-type", "application/json", "content-length", String(body.length));
+  if (session !== undefined) headers.push("mcp-session-id", session);
+  if (lastEventId !== undefined) headers.push("last-event-id", lastEventId);
+  if (message && isModern) addMirrors(headers, message);
+  const repeatsArguments = message?.["method"] === "tools/call" && addParams(headers, caller);
+  addTrace(headers, caller);
   const exchange = new MemberExchange(
     caller,
     {
       method,
       host: route.host,
       path: endpointPath(member),
-      headers: [
-        "accept",
-        method === "GET" ? "text/event-stream" : "application/json, text/event-stream",
-        "mcp-protocol-version",
-        version,
-        ...(body ? ["content-type", "application/json", "content-length", String(body.length)] : []),
-        ...(session === undefined ? [] : ["mcp-session-id", session]),
-        ...(lastEventId === undefined ? [] : ["last-event-id", lastEventId]),
-        ...(message && isModern ? mirrors(message) : []),
-        ...params,
-        ...traceOf(caller),
-      ],
+      headers,
       body,
       calledAs,
       // Headers that repeat arguments are compared with them.
-      message: params.length === 0 ? call : undefined,
+      message: repeatsArguments ? undefined : call,
     },
     receiver,
   );
@@ -97,23 +97,23 @@ export function openMember(
   return exchange;
 }
 
-/** Headers that repeat arguments of the client's call, which are the member's as well. */
-function paramsOf({ exchange }: RequestContext, message: MessageJson | undefined): readonly string[] {
-  if (message?.["method"] !== "tools/call") return [];
+/** Headers that repeat arguments of the client's call, which are the member's as well. @returns false for none */
+function addParams(headers: string[], { exchange }: RequestContext): boolean {
   const { rawHeaders } = exchange;
-  const headers: string[] = [];
+  const { length } = headers;
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] as string).toLowerCase();
-    if (name.startsWith("mcp-param-")) headers.push(name, rawHeaders[at + 1] as string);
+    const name = rawHeaders[at] as string;
+    if (isParam(name)) headers.push(name.toLowerCase(), rawHeaders[at + 1] as string);
   }
-  return headers;
+  return headers.length > length;
 }
 
-function traceOf({ trace, exchange }: RequestContext): readonly string[] {
+function addTrace(headers: string[], { trace, exchange }: RequestContext): void {
   const traceparent = trace?.traceparent ?? exchange.header("traceparent");
+  if (traceparent === undefined) return;
   const tracestate = trace?.tracestate ?? exchange.header("tracestate") ?? "";
-  if (traceparent === undefined) return [];
-  return ["traceparent", traceparent, ...(tracestate === "" ? [] : ["tracestate", tracestate])];
+  headers.push("traceparent", traceparent);
+  if (tracestate !== "") headers.push("tracestate", tracestate);
 }
 
 function endpointPath({ prepared: { route } }: RouteMember): string {
@@ -121,11 +121,12 @@ function endpointPath({ prepared: { route } }: RouteMember): string {
   return path === "" ? "/" : path;
 }
 
-function mirrors(message: MessageJson): readonly string[] {
+function addMirrors(headers: string[], message: MessageJson): void {
   const { name, uri, taskId } = recordOf(message["params"]);
   const method = String(message["method"]);
   const named = method === "resources/read" ? uri : isAboutTask(method) ? taskId : name;
-  return ["mcp-method", method, ...(typeof named === "string" ? ["mcp-name", encodeMirror(named)] : [])];
+  headers.push("mcp-method", method);
+  if (typeof named === "string") headers.push("mcp-name", encodeMirror(named));
 }
 
 export function askMember(

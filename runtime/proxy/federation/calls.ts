@@ -122,7 +122,8 @@ export class MemberCalls {
     const { prefix } = member;
     const own = inward(prefix, body);
     if (own === undefined) return "Unknown task";
-    const { requestState, ...params } = recordOf(own["params"]);
+    const params = recordOf(own["params"]);
+    const { requestState } = params;
     if (requestState === undefined) return own;
     const opened = client.isModern ? this.#deps.seals.states.open(context, requestState) : undefined;
     return opened?.prefix === prefix

@@ -1,4 +1,5 @@
 /** Facts about the client of one message. */
+import { META_CAPABILITIES } from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { AskingClient } from "./lists/collect.ts";
@@ -6,12 +7,10 @@ import type { AskingClient } from "./lists/collect.ts";
 /** Key of the client's own capabilities among its members' sessions; no prefix is empty. */
 export const SELF = "";
 
-const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
-
 export function clientOf({ message, memberSessions }: RequestContext, body: MessageJson): AskingClient {
   const params = recordOf(body["params"]);
   if (message?.isModern === true) {
-    const capabilities = recordOf(recordOf(params["_meta"])[CAPABILITIES]);
+    const capabilities = recordOf(recordOf(params["_meta"])[META_CAPABILITIES]);
     return { isModern: true, side: { isModern: true, capabilities }, legacyCapabilities: {}, sessions: undefined };
   }
   const kept = memberSessions?.get(SELF);

@@ -4,7 +4,7 @@
  * Untrusted input: the client's message, which the steps before have read and decided, and all that members send. Promises: a
  * request goes to one member at most, under its own name for it; a member that fails takes only its part away.
  */
-import { MODERN } from "../../mcp/federation/eras.ts";
+import { META_CAPABILITIES, META_VERSION, MODERN } from "../../mcp/federation/eras.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import type { Keys } from "../../shared/keys.ts";
 import { inward } from "../../mcp/federation/carry.ts";
@@ -280,10 +280,8 @@ class FederatedEndpoint {
 /** Required of every request of 2026-07-28. */
 function hasRequiredMeta(body: MessageJson): boolean {
   const meta = recordOf(recordOf(body["params"])["_meta"]);
-  return meta[`${META}protocolVersion`] === MODERN && isRecord(meta[`${META}clientCapabilities`]);
+  return meta[META_VERSION] === MODERN && isRecord(meta[META_CAPABILITIES]);
 }
-
-const META = "io.modelcontextprotocol/";
 
 function withUri(body: MessageJson, uri: string): MessageJson {
   const params = recordOf(body["params"]);

@@ -5,7 +5,14 @@
  * unavailable) are not cached.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import { CLIENT_INFO, LEGACY, MODERN } from "../../mcp/federation/eras.ts";
+import {
+  CLIENT_INFO,
+  LEGACY,
+  META_CAPABILITIES,
+  META_CLIENT,
+  META_VERSION,
+  MODERN,
+} from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import type { MemberSessions } from "../../mcp/federation/sessions.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -156,9 +163,9 @@ export class Links {
   /** @returns the result of a modern member, "invalid" for another one */
   async #discover(caller: RequestContext, member: RouteMember, timeoutMs: number): Promise<MessageJson | LinkFailure> {
     const meta = {
-      "io.modelcontextprotocol/protocolVersion": MODERN,
-      "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
-      "io.modelcontextprotocol/clientCapabilities": {},
+      [META_VERSION]: MODERN,
+      [META_CLIENT]: CLIENT_INFO,
+      [META_CAPABILITIES]: {},
     };
     const message = { jsonrpc: "2.0", id: PROBE_ID, method: "server/discover", params: { _meta: meta } };
     const outgoing = { method: "POST", message, version: MODERN } as const;
