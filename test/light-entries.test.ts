@@ -98,7 +98,6 @@ const GATEWAY_PACKAGES = [
   "openid-client",
   "pino",
   "prom-client",
-  "protobufjs/minimal.js",
   "re2js",
   "yaml",
   "zod",

@@ -35,6 +35,17 @@ const WITHOUT_FETCH: Plugin = {
   },
 };
 
+/** prom-client loads OpenTelemetry's API at its start, for exemplars, which are off. */
+const WITHOUT_EXEMPLARS: Plugin = {
+  name: "without-exemplars",
+  setup(bundler) {
+    bundler.onResolve({ filter: /^@opentelemetry\/api$/ }, ({ importer }) =>
+      /[\\/]prom-client[\\/]/.test(importer) ? { path: "none", namespace: "without-exemplars" } : undefined,
+    );
+    bundler.onLoad({ filter: /^/, namespace: "without-exemplars" }, () => ({ contents: "module.exports = {};" }));
+  },
+};
+
 /** A module with all members of `node:http` that are values; those that load something are getters. */
 function httpMembers(): string {
   const members = Object.entries(Object.getOwnPropertyDescriptors(http)).filter(([, { value }]) => value !== undefined);
@@ -62,7 +73,7 @@ export async function writePrograms(root: string, outdir: string): Promise<reado
     platform: "node",
     target: "node24",
     external: LEFT_OUT,
-    plugins: [WITHOUT_FETCH],
+    plugins: [WITHOUT_FETCH, WITHOUT_EXEMPLARS],
     banner: { js: REQUIRE },
     // The same bytes in any location of the packages.
     preserveSymlinks: true,

@@ -4,13 +4,12 @@
  * Promise: a check never lasts longer than its timeout, leaves no connection behind when it is canceled, and at most one is
  * in progress.
  */
-import type { HealthCheckSettings } from "../../features/balancing/compiled.ts";
+import type { GrpcProbe, HealthCheckSettings } from "../../features/balancing/compiled.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { Transport } from "../transport-types.ts";
 import type { CheckResult } from "../../features/balancing/apply-state.ts";
 import { type Pace, USUAL_PACE, type CheckDone } from "./check-budget.ts";
 import { errorText } from "../../shared/errors.ts";
-import { checkGrpc } from "./health-check-grpc.ts";
 import { checkHttp } from "./health-check-http.ts";
 import { checkTcp } from "./health-check-tcp.ts";
 import { task } from "../../shared/faults/guard.ts";
@@ -146,9 +145,24 @@ export class HealthCheck implements CheckResult {
       case "tcp":
         return checkTcp(this.upstream, probe, over);
       case "grpc":
-        return checkGrpc(this.upstream, probe, over);
+        return checkGrpcLater(this.upstream, probe, over);
       default:
         throw new TypeError(`Cannot check an upstream by ${String(probe satisfies never)}`);
     }
   }
+}
+
+/** Loaded with the first such check. @returns cancels the check */
+function checkGrpcLater(upstream: Upstream, probe: GrpcProbe, over: CheckDone): () => void {
+  let cancel: (() => void) | undefined;
+  let isCancelled = false;
+  import("./health-check-grpc.ts")
+    .then(({ checkGrpc }) => {
+      if (!isCancelled) cancel = checkGrpc(upstream, probe, over);
+    })
+    .catch((error: unknown) => isCancelled || over(errorText(error)));
+  return () => {
+    isCancelled = true;
+    cancel?.();
+  };
 }
