@@ -229,6 +229,12 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       kind: "D",
       test: "test/runtime/proxy/history-rules.test.ts#a stream that goes on while a success is being stored is not kept without end",
     },
+    {
+      attacker: "a signed-in user",
+      tries: "hold the store's connections by parallel calls that rules count",
+      kind: "D",
+      test: "test/runtime/proxy/history-rules.test.ts#parallel calls of one user ask the store one after another, and wait for no other user",
+    },
   ],
   credentials: [
     {
