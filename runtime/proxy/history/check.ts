@@ -12,7 +12,7 @@ import {
   markCall,
   reasonText,
 } from "../../limits/history/decide.ts";
-import { type CallPlan, planCall, planTask } from "../../limits/history/plan.ts";
+import { type CallPlan, type HistoryCaller, planCall, planTask } from "../../limits/history/plan.ts";
 import type { Limited } from "../../limits/rate-limits.ts";
 import type { Decision } from "../../policy/facts.ts";
 import type { ShadowResult } from "../../policy/shadow.ts";
@@ -38,13 +38,28 @@ export interface HistoryCheck {
 }
 
 /** @returns undefined if no rule is about the request */
-export function planHistory({ prepared, facts, principal, tasks }: RequestContext): HistoryCheck | undefined {
+export function planHistory(context: RequestContext): HistoryCheck | undefined {
+  const { prepared, facts, tasks } = context;
   if (prepared.history === undefined || facts === undefined) return undefined;
-  const { user, grantId, clientId } = principal ?? {};
-  const caller = { user: user?.id, grant: grantId, client: clientId, run: user?.actor?.run };
+  const caller = callerOf(context);
   const { task } = tasks ?? {};
   const plan = task ? planTask(prepared.history, facts, task.tool, caller) : planCall(prepared.history, facts, caller);
   return plan && { plan, shadow: [] };
+}
+
+/** What the notifications about tasks of these tools mark: they carry results. */
+export function planListened(context: RequestContext, tools: ReadonlySet<string>): CallPlan | undefined {
+  const { prepared, facts } = context;
+  if (prepared.history === undefined || facts === undefined) return undefined;
+  const { history } = prepared;
+  const caller = callerOf(context);
+  const marks = [...tools].flatMap((tool) => planTask(history, facts, tool, caller)?.marks ?? []);
+  return { restrictions: [], marks: [...new Map(marks.map((key) => [key.text, key])).values()], outcomes: [] };
+}
+
+function callerOf({ principal }: RequestContext): HistoryCaller {
+  const { user, grantId, clientId } = principal ?? {};
+  return { user: user?.id, grant: grantId, client: clientId, run: user?.actor?.run };
 }
 
 /** @param decision of the policy: allowed, or lacks only an approval */

@@ -109,7 +109,11 @@ class OutcomeReader implements StreamReceiver {
       return;
     }
     if (this.#mode === "events") {
-      for (const block of this.#readEvents(chunk)) if (this.#storeOutcome(block)) break;
+      for (const block of this.#readEvents(chunk)) {
+        if (this.#storeOutcome(block)) break;
+        // Notifications about tasks carry results.
+        if (this.#context.message?.facts.method === "subscriptions/listen") this.#arrived();
+      }
       return this.#pass(chunk);
     }
     if (this.#mode === "plain") return this.#next.onData(chunk);
@@ -173,6 +177,7 @@ class OutcomeReader implements StreamReceiver {
   #hold(stored: Promise<unknown> | undefined): void {
     if (stored === undefined) return;
     this.#held = [];
+    this.#heldBytes = 0;
     const release = guard(this.#owner, () => {
       const held = this.#held ?? [];
       this.#held = undefined;

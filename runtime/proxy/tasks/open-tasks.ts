@@ -8,6 +8,7 @@ import { declaresTasks, isAboutTask, mayNameTask } from "../../mcp/tasks/task-re
 import { openListened, openTasks as openIn } from "../../mcp/tasks/task-requests.ts";
 import { bindingOf } from "../announced-address.ts";
 import { refuse, type DecideDeps } from "../decide.ts";
+import { planListened } from "../history/check.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { StepOutcome, Step } from "../steps.ts";
@@ -49,15 +50,19 @@ export function checkTasks(deps: OpenTaskDeps): Step {
     if (tasks?.task !== undefined && !mayUseTool(deps, context, tasks.task)) return refuseUnknown(deps, context);
     if (message?.facts.method !== "subscriptions/listen" || !mayNameTask(message)) return "next";
     const open = opener(deps, context);
+    const tools = new Set<string>();
     const listened = openListened(message.bytes, (sealed) => {
       const task = open(sealed);
-      return task && mayUseTool(deps, context, task) ? task : undefined;
+      if (!task || !mayUseTool(deps, context, task)) return undefined;
+      tools.add(task.tool);
+      return task;
     });
     if (listened === "unreadable") {
       const why = refusal("mcp-invalid-message", message.id);
       return refuse(deps, context, why.reason, () => answerWire(context, refusalAnswer(why, exchange.id)));
     }
     context.tasks = { ...listened, task: undefined, sealed: undefined };
+    context.history = planListened(context, tools);
     return "next";
   };
 }

@@ -14,6 +14,7 @@ import { silentLog } from "../../../runtime/shared/log.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { snapshotFrom } from "../../support/config.ts";
+import { modernMeta } from "../../support/mcp.ts";
 import { createTestAuthenticator, startPipeline, testPrincipal, type Pipeline } from "../../support/pipeline.ts";
 import { openRaw, sendRaw } from "../../support/raw-client.ts";
 import { createBreakableStore, type BreakableStore } from "../../support/store.ts";
@@ -301,6 +302,20 @@ describe("not_after", () => {
     answer = undefined;
     expect((await call("send", {}, 1)).body.error).toBeUndefined();
     expect((await post({ method: "tasks/result", params: { taskId } })).body.error).toBeUndefined();
+    expect(await call("send", {}, 1)).toMatchObject(denied("history-not-after"));
+    advance(12 * 60_000);
+    expect((await call("send", {}, 1)).body.error).toBeUndefined();
+    isStream = true;
+    answer = () => ({ jsonrpc: "2.0", method: "notifications/tasks", params: { taskId: "t9", status: "completed" } });
+    const _meta = {
+      ...modernMeta(),
+      "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },
+    };
+    const listen = { method: "subscriptions/listen", params: { _meta, notifications: { taskIds: [taskId] } } };
+    const headers = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen"];
+    expect((await post(listen, 0, "alice", headers)).status).toBe(200);
+    isStream = false;
+    answer = undefined;
     expect(await call("send", {}, 1)).toMatchObject(denied("history-not-after"));
     for (const isEvent of [false, true]) {
       advance(12 * 60_000);
