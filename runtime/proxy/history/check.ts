@@ -47,7 +47,7 @@ export function planHistory(context: RequestContext): HistoryCheck | undefined {
   return plan && { plan, shadow: [] };
 }
 
-/** What the notifications about tasks of these tools mark: they carry results. */
+/** Marks of notifications about tasks of these tools, which carry results. */
 export function planListened(context: RequestContext, tools: ReadonlySet<string>): CallPlan | undefined {
   const { prepared, facts } = context;
   if (prepared.history === undefined || facts === undefined) return undefined;
