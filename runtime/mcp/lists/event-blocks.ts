@@ -173,7 +173,7 @@ function readBlock(lines: readonly Buffer[]): EventBlock {
       // The last one counts.
       if (name === "event") type = value.toString("utf8");
     }
-    kept.push(withLf(line));
+    kept.push(line);
   }
   const [data] = pieces;
   if (data === undefined) return { kind: "filler", raw: rawOf(NO_DATA, others, kept) };
@@ -182,7 +182,7 @@ function readBlock(lines: readonly Buffer[]): EventBlock {
 
 function rawOf(data: Buffer, others: readonly string[], lines: readonly Buffer[]): Buffer {
   const isLoose = LOOSE_IN_TEXTS.some((char) => data.includes(char));
-  return isLoose ? renderEvent(others, data.toString("utf8")) : Buffer.concat([...lines, JOIN]);
+  return isLoose ? renderEvent(others, data.toString("utf8")) : Buffer.concat([...lines.map(withLf), JOIN]);
 }
 
 const OTHER_FIELDS: ReadonlySet<string> = new Set(["event", "id", "retry"]);
