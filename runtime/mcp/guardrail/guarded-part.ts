@@ -23,15 +23,23 @@ const PARTS = ["result", "error"] as const;
 
 /**
  * @param exemptId JSON text of the ID of a request whose own response is not checked
+ * @param isHttpError it can be an error of HTTP, which clients read as a response only if it is one of JSON-RPC
  * @returns "none": nothing to check
  */
-export function findGuardedPart(bytes: Buffer, exemptId: string | undefined): FoundPart | "none" | "unreadable" {
+export function findGuardedPart(
+  bytes: Buffer,
+  exemptId: string | undefined,
+  isHttpError = false,
+): FoundPart | "none" | "unreadable" {
   const members = membersOf(bytes);
   if (members === undefined) return mayBeMessage(bytes) ? "unreadable" : "none";
+  if (isHttpError && ![...members.keys()].some((name) => foldWords(name) === "jsonrpc")) return "none";
   const idSpan = members.get("id");
   const id = idSpan && idText(bytes, idSpan);
   const isResponse = !members.has("method");
-  if (isResponse && exemptId !== undefined && sameId(id, exemptId)) return "none";
+  // Servers that cannot read a request give an HTTP error without its ID.
+  const isExempt = sameId(id, exemptId) || (isHttpError && id === undefined);
+  if (isResponse && exemptId !== undefined && isExempt) return "none";
   if ([...members.keys()].some((name) => !MEMBERS.has(name) && MEMBERS.has(foldWords(name)))) return "unreadable";
   const [part, ...others] = PARTS.filter((name) => members.has(name));
   if (part === undefined) return isResponse ? "none" : ofParams(bytes, members.get("params"));
@@ -41,8 +49,13 @@ export function findGuardedPart(bytes: Buffer, exemptId: string | undefined): Fo
   return { part, span, id };
 }
 
+/** Characters that no text has: of UTF-16 and UTF-32, and those where some clients end lines of events. */
+// oxlint-disable-next-line no-control-regex -- exactly these are meant
+const FOREIGN = /[\0\v\f\x1c-\x1e]/;
+
 /** Whether a client could read an object or a list from the text. */
 function mayBeMessage(bytes: Buffer): boolean {
+  if (FOREIGN.test(bytes.toString("latin1"))) return true;
   const start = bytes.toString("utf8", 0, MAX_SPACE).trimStart();
   return start === "" ? bytes.length > MAX_SPACE : /^[{[]/.test(start);
 }

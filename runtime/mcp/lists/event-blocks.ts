@@ -98,7 +98,7 @@ export class EventBlocks {
       start = index + 1;
       const block = this.#endLine(this.#pieces.length > 0 ? this.#pieces.take() : end);
       if (block) blocks.push(block);
-      if (this.#lines.length > MAX_LINES) break;
+      if (this.#lines.length > MAX_LINES || this.#lineBytes > this.#maxBytes) break;
     }
     if (start < chunk.length) this.#pieces.push(chunk.subarray(start));
     const isTooLarge = this.#lines.length > MAX_LINES || this.#lineBytes + this.#pieces.length > this.#maxBytes;

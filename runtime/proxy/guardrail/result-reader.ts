@@ -37,12 +37,8 @@ export function resultReaderFor(
   next: StreamReceiver,
   owner: ListReceiver,
 ): StreamReceiver {
-  const { prepared, exchange, message } = context;
-  const { guardrail } = prepared;
-  if (guardrail?.checksResults !== true) return next;
-  // Other files of a server are not responses to messages.
-  const isAnswer = message !== undefined || /event-stream/i.test(exchange.header("accept") ?? "");
-  return isAnswer ? new ResultReader(deps, context, guardrail, next, owner) : next;
+  const { guardrail } = context.prepared;
+  return guardrail?.checksResults === true ? new ResultReader(deps, context, guardrail, next, owner) : next;
 }
 
 type Passed = Buffer | "dropped";
@@ -89,16 +85,23 @@ class ResultReader implements StreamReceiver {
   }
 
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
-    // As clients decide it, which search these words anywhere in the type.
+    // As clients decide it, which search these words anywhere in the type. Some read JSON whatever the type of a response.
     const type = upstreamHeader(headers, "content-type").join(", ");
     const isEvents = /event-stream/i.test(type);
-    const isRead = !isWhole && status < 300 && (isEvents || /json/i.test(type));
+    const isRead = !isWhole && (isEvents || this.#respondsToMessage(status, type));
     if (isRead && (hasCoding(headers) || (isEvents && /json/i.test(type))))
       return this.refuseAnswer("an answer that the guardrail cannot check");
     this.#mode = isRead ? (isEvents ? "events" : "body") : "plain";
     this.#status = status;
     this.#headers = headers;
     if (this.#mode !== "body") this.#next.onHead(status, isEvents ? withoutBodyHeaders(headers) : headers, isWhole);
+  }
+
+  /** Other files of a server are not responses to messages, except for event streams. */
+  #respondsToMessage(status: number, type: string): boolean {
+    const { message, exchange } = this.#context;
+    if (message !== undefined) return true;
+    return status < 300 && /json/i.test(type) && /event-stream/i.test(exchange.header("accept") ?? "");
   }
 
   onData(chunk: Buffer): boolean | void {
@@ -133,7 +136,10 @@ class ResultReader implements StreamReceiver {
     this.#check(bytes, (passed) => {
       if (passed === bytes) return this.#passBody(bytes, this.#headers);
       const body = passed === "dropped" ? Buffer.alloc(0) : passed;
-      this.#passBody(body, [...withoutBodyHeaders(this.#headers), "content-length", String(body.length)]);
+      const others = withoutBodyHeaders(this.#headers).filter(
+        (_, index, all) => all[index - (index % 2)] !== "content-type",
+      );
+      this.#passBody(body, [...others, "content-type", "application/json", "content-length", String(body.length)]);
     });
   }
 
@@ -166,7 +172,7 @@ class ResultReader implements StreamReceiver {
 
   /** @param pass called once: now, or when there is a verdict */
   #check(bytes: Buffer, pass: (passed: Passed) => void): void {
-    const found = findGuardedPart(bytes, this.#exemptId);
+    const found = findGuardedPart(bytes, this.#exemptId, this.#status >= 300);
     if (found === "none") return pass(bytes);
     if (found === "unreadable") return pass(this.#unasked(bytes, "the result cannot be read"));
     this.#isAsking = true;

@@ -36,7 +36,7 @@ let counted: string[];
 /** The hook's next answers: JSON, or bytes of a whole response. */
 let verdict: (question: Question) => object | string | undefined;
 /** Response of the MCP server to a message with this ID. */
-let answer: (id: unknown) => { readonly type?: string; readonly text: string };
+let answer: (id: unknown) => { readonly type?: string; readonly status?: string; readonly text: string | Buffer };
 
 interface Question {
   readonly phase: "request" | "response";
@@ -64,8 +64,9 @@ beforeEach(async () => {
   counted = [];
   upstream = await startVictim(({ body }, socket) => {
     const { id } = JSON.parse(body.toString() || "{}") as { id?: unknown };
-    const { text, type = "application/json" } = answer(id);
-    write(socket, http(text, `200 OK\r\ncontent-type: ${type}`));
+    const { text, type = "application/json", status = "200 OK" } = answer(id);
+    const head = http("", `${status}\r\ncontent-type: ${type}`).replace(": 0", `: ${Buffer.byteLength(text)}`);
+    if (!socket.destroyed) socket.write(Buffer.concat([Buffer.from(head), Buffer.from(text as string)]));
   });
   hook = await startVictim(({ body }, socket) => {
     const given = verdict(JSON.parse(body.toString()) as Question);
@@ -556,12 +557,66 @@ describe("with results, a result", () => {
       "with a method",
       (id: unknown) => ({ text: `{"jsonrpc":"2.0","id":${Number(id)},"method":"x","result":{"a":"secret-sentinel"}}` }),
     ],
+    [
+      "in UTF-16",
+      (id: unknown) => ({ text: Buffer.from(`\ufeff{"jsonrpc":"2.0","id":${Number(id)},"result":{}}`, "utf16le") }),
+    ],
+    [
+      "in UTF-16 with the first byte first",
+      (id: unknown) => ({
+        text: Buffer.from(`{"jsonrpc":"2.0","id":${Number(id)},"result":{}}`, "utf16le").swap16(),
+      }),
+    ],
+    [
+      "in an error of HTTP, in two forms",
+      (id: unknown) => ({
+        status: "400 Bad Request",
+        text: `{"json\\u0072pc":"2.0","id":${Number(id)},"error":1,"error":{"code":1,"message":"secret-sentinel"}}`,
+      }),
+    ],
   ])("%s is denied unread", async (_, made) => {
     await start(", results: true");
     answer = made;
     const { text } = await call("read");
     expect(text).toContain('"reason":"guardrail-failed"');
     expect(text).not.toContain("secret-sentinel");
+    expect(hook.requests).toHaveLength(1);
+  });
+
+  // Python's MCP SDK 1.x reads lines of events with httpx, which ends them there.
+  test.each(["\v", "\f", "\x1c", "\x1d", "\x1e"])(
+    "behind a line that only some clients end (%j) does not pass",
+    async (end) => {
+      await start(", results: true");
+      answer = (id) => ({ type: "text/event-stream", text: `data: x${end}${events(id).text.replace(/^.*\n/, "")}` });
+      const { text } = await call("read");
+      expect(text).toContain('"reason":"guardrail-failed"');
+      expect(text).not.toContain("secret-sentinel");
+    },
+  );
+
+  test.each([
+    ["with an HTTP status of an error", { status: "400 Bad Request" }],
+    ["with an HTTP status of a redirect", { status: "300 Multiple Choices" }],
+    ["in plain text", { type: "text/plain" }],
+    ["in an error page", { status: "500 Broken", type: "text/html" }],
+  ])("%s is checked", async (_, more) => {
+    await start(", results: true");
+    onResults({ verdict: "deny" });
+    for (const part of ['"result":{"a":"secret-sentinel"}', '"error":{"code":1,"message":"secret-sentinel"}']) {
+      answer = (id) => ({ text: `{"jsonrpc":"2.0","id":${Number(id)},${part}}`, ...more });
+      expect((await call("read")).body.error?.data).toMatchObject({ reason: "guardrail-denied" });
+    }
+  });
+
+  test.each([
+    ["an error of OAuth", "400 Bad Request", "application/json", '{"error":"invalid_token"}'],
+    ["an error page", "502 Bad Gateway", "text/html", "<h1>Bad gateway</h1>"],
+    ["words", "200 OK", "text/plain", "Accepted"],
+  ])("is not looked for in %s", async (_, status, type, text) => {
+    await start(", results: true");
+    answer = () => ({ status, type, text });
+    expect((await call("read")).text).toBe(text);
     expect(hook.requests).toHaveLength(1);
   });
 
@@ -611,7 +666,11 @@ describe("with results, a result", () => {
     expect(reply.text).not.toContain("secret-sentinel");
   });
 
-  test("in a stream of GET, where old servers answer calls, is checked", async () => {
+  test.each([
+    ["", ["Accept: text/event-stream"]],
+    ["that the client did not ask for", ["Accept: */*"]],
+    ["of a client that names no type", []],
+  ])("in a stream of GET %s, where old servers answer calls, is checked", async (_, accept) => {
     await start(", results: true");
     onResults({ verdict: "mutate", result: { content: [] } });
     answer = () => {
@@ -622,7 +681,7 @@ describe("with results, a result", () => {
       };
     };
     const lines = ["GET / HTTP/1.1", "Host: mcp.example", "Connection: close", "Authorization: Bearer gwt_alice"];
-    const { body } = await sendRaw(pipeline.port, [...lines, "Accept: text/event-stream", "", ""].join("\r\n"));
+    const { body } = await sendRaw(pipeline.port, [...lines, ...accept, "", ""].join("\r\n"));
     expect(body).toContain('"id":7,"result":{"content":[]}');
     expect(body).toContain("event: endpoint");
     expect(body).not.toMatch(/secret-sentinel|Result/);

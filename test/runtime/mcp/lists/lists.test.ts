@@ -262,7 +262,11 @@ describe("EventBlocks", () => {
     expect(blocks.push(Buffer.from(": ping\n"))).toEqual([{ kind: "filler", raw: Buffer.from(": ping\n") }]);
     expect(blocks.push(Buffer.from("data: x\n"))).toEqual([]);
     expect(blocks.push(Buffer.from(`data: ${"y".repeat(64)}`))).toBeUndefined();
-    expect(new EventBlocks(4).push(Buffer.from("data: 1\n\ndata: 2\n\n"))).toHaveLength(2);
+    expect(new EventBlocks(8).push(Buffer.from("data: 1\n\ndata: 2\n\n"))).toHaveLength(2);
+    // Also one that comes whole.
+    const whole = new EventBlocks(8);
+    expect(whole.push(Buffer.from("data: 1\n\ndata: 12\n\n"))).toBeUndefined();
+    expect(whole.takeRest().toString()).toBe("data: 1\n\ndata: 12\n\n");
   });
 
   test("renderEvent() gives data back that reads as the same", () => {
