@@ -243,16 +243,24 @@ test("only who checks proofs accepts a bound token", async () => {
   }
 });
 
+// sep-1932-client-token-request-proof, -as-nonce, -rs-nonce, -dpop-auth-scheme (this route accepts nothing less), -fresh-proof.
 test("SDK v2 finds, signs in, gets nonces, calls, and refreshes unaided", async () => {
   const { provider, kept, callback } = createSdkProvider("alice@example.com");
   const session = await DpopSession.create();
-  const dpop = { ...provider, dpop: () => session };
+  const proofs: (string | null)[] = [];
+  const options = {
+    authProvider: { ...provider, dpop: () => session },
+    fetch: (to: string | URL, init?: RequestInit) => {
+      if (to.toString() === strict.resource) proofs.push(new Headers(init?.headers).get("dpop"));
+      return fetch(to, init);
+    },
+  };
   const url = new URL(strict.resource);
-  const first = new StreamableHTTPClientTransport(url, { authProvider: dpop });
+  const first = new StreamableHTTPClientTransport(url, options);
   await expect(new Client({ name: "v2", version: "1" }).connect(first)).rejects.toThrow();
   await first.finishAuth(callback());
   const client = new Client({ name: "v2", version: "1" });
-  await client.connect(new StreamableHTTPClientTransport(url, { authProvider: dpop }));
+  await client.connect(new StreamableHTTPClientTransport(url, options));
   expect(kept.get("tokens")).toMatchObject({ token_type: "DPoP" });
   const result = await client.callTool({ name: "list_repos", arguments: {} });
   expect(JSON.stringify(result.content)).toContain("gateway");
@@ -261,4 +269,7 @@ test("SDK v2 finds, signs in, gets nonces, calls, and refreshes unaided", async 
   expect((await client.listTools()).tools.length).toBeGreaterThan(0);
   expect((kept.get("tokens") as Record<string, unknown>)["refresh_token"]).not.toBe(tokens["refresh_token"]);
   await client.close();
+  const sent = proofs.filter((proof) => proof !== null);
+  expect(sent.length).toBeGreaterThan(3);
+  expect(new Set(sent).size).toBe(sent.length);
 });
