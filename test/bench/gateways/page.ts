@@ -162,10 +162,9 @@ npm run bench -- --gateways --page
 }
 
 function aboutRun(comparison: Comparison): string {
-  const { made, machine, rounds, seconds, isQuick, tookSeconds, othersBefore, othersMeanwhile } = comparison;
+  const { made, machine, rounds, seconds, tookSeconds, othersBefore, othersMeanwhile } = comparison;
   const percent = (share: number): string => `${Math.round(share * 100)} %`;
-  const isBusy = Math.max(othersBefore, othersMeanwhile) > BUSY || isQuick;
-  return `Measured ${made.slice(0, 10)} at commit \`${machine.commit}\` on ${machine.processor}, ${machine.cores} cores, ${machine.memoryGibibytes} GiB, ${machine.system}, Node ${machine.node}: ${rounds} rounds of ${seconds} s, ${Math.round(tookSeconds / 60)} minutes. Others used ${percent(othersBefore)} of the machine before it and ${percent(othersMeanwhile)} during it.${isBusy ? " **The machine was busy or the run short: the order of rows is right where they are far apart, the figures are not.**" : ""}`;
+  return `Measured ${made.slice(0, 10)} at commit \`${machine.commit}\` on ${machine.processor}, ${machine.cores} cores, ${machine.memoryGibibytes} GiB, ${machine.system}, Node ${machine.node}: ${rounds} rounds of ${seconds} s, ${Math.round(tookSeconds / 60)} minutes. Others used ${percent(othersBefore)} of the machine before it and ${percent(othersMeanwhile)} during it.${isRough(comparison) ? " **The machine was busy or the run short: the order of rows is right where they are far apart, the figures are not.**" : ""}`;
 }
 
 function cpuTable({ works }: Comparison, rows: readonly Row[]): string {
@@ -267,8 +266,13 @@ function missing({ rows }: Comparison): string {
   return NOWHERE + lines.join("");
 }
 
-/** Three figures for the README, of the cheapest that verify users and of a common choice; none of a short run. */
-export function renderQuote({ rows, isQuick }: Comparison): string {
+/** Short, or with others on the machine. */
+const isRough = ({ isQuick, othersBefore, othersMeanwhile }: Comparison): boolean =>
+  isQuick || Math.max(othersBefore, othersMeanwhile) > BUSY;
+
+/** Three figures for the README, of the cheapest that verify users and of a common choice; none of a rough run. */
+export function renderQuote(comparison: Comparison): string {
+  const { rows } = comparison;
   const link = "[comparison](runtime/COMPARISON.md)";
   const mcpOf = (name: string): number | undefined => {
     const row = rows.find((each) => each.name === name);
@@ -279,7 +283,8 @@ export function renderQuote({ rows, isQuick }: Comparison): string {
     const other = mcpOf(name);
     return own === undefined || other === undefined ? "–" : (own / other).toFixed(1);
   });
-  if (isQuick || factors.includes("–")) return `**Cost:** processor time, latency and memory of a request: ${link}.`;
+  if (isRough(comparison) || factors.includes("–"))
+    return `**Cost:** processor time, latency and memory of a request: ${link}.`;
   const [haproxy, envoy, proxy] = factors;
   return `**Cost:** an MCP call takes ${haproxy}, ${envoy} and ${proxy} times the processor time of HAProxy, Envoy and nginx + oauth2-proxy: ${link}.`;
 }
