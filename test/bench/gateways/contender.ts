@@ -83,6 +83,8 @@ export interface Contender {
   readonly isOpen?: true;
   /** It shows the tools that the policy denies. */
   readonly showsAllTools?: true;
+  /** It is compiled while it runs, and needs some seconds of load before it is what it will be. */
+  readonly isCompiledLate?: true;
   /** Measured apart from the others, with fewer rounds. */
   readonly isSlow?: true;
   start(setup: Setup): Promise<Running>;

@@ -200,9 +200,8 @@ async function measureStage(
   let isFirst = true;
   for (const work of works)
     for (const connections of work.connections) {
-      const warmUpMs = warmUpOf(isFirst, connections) / (isQuick ? 4 : 1);
+      const cells = await measureWork(work, connections, stage.started, { ...options, rounds, isFirst });
       isFirst = false;
-      const cells = await measureWork(work, connections, stage.started, { ...options, rounds, warmUpMs });
       for (const [name, cell] of cells) put(found, name, work.name, connections, cell);
       options.partDone();
     }
@@ -214,12 +213,6 @@ async function measureStage(
     const wrong = await verifyRecords(each, each.recordsBefore, wanted);
     if (wrong !== undefined) remark(found, each.contender.name, wrong);
   }
-}
-
-/** Milliseconds. Programs that are compiled while they run need some seconds. */
-function warmUpOf(isFirst: boolean, connections: number): number {
-  if (isFirst) return 4_000;
-  return connections > 1 ? 1_500 : 500;
 }
 
 function note(stage: Stage, variant: Variant, found: Found): void {

@@ -6,6 +6,7 @@ import { load, type LoadResult } from "../common/load.ts";
 import { loadHttp2 } from "../common/load-http2.ts";
 import { spreadOf } from "../common/statistics.ts";
 import { median } from "../common/table.ts";
+import type { Contender } from "./contender.ts";
 import type { Cell } from "./figures.ts";
 import type { Started } from "./stage.ts";
 import { ask, http2HeadersOf, upstreamConnections } from "./verify.ts";
@@ -14,7 +15,9 @@ import { bytesOf, questionOf, type Work } from "./works.ts";
 export interface MeasureOptions {
   readonly rounds: number;
   readonly durationMs: number;
-  readonly warmUpMs: number;
+  readonly isQuick: boolean;
+  /** Nothing was asked of these processes before. */
+  readonly isFirst: boolean;
   readonly upstream: number;
   readonly show: (what: string) => void;
 }
@@ -41,21 +44,27 @@ export async function measureWork(
   stage: readonly Started[],
   options: MeasureOptions,
 ): Promise<ReadonlyMap<string, Cell | string>> {
-  const { rounds, durationMs, warmUpMs, upstream, show } = options;
+  const { rounds, durationMs, upstream, show } = options;
   const subjects = stage.filter(({ does }) => does.has(work.name));
-  const runs = await Promise.all(subjects.map(async (each) => loadOf(work, connections, each)));
-  const turns = subjects.map((each, index) => ({ each, run: runs[index], samples: emptySamples() }));
-  for (let round = 0; round <= rounds; round += 1) {
-    show(`${work.title}, ${connections} connections: ${round === 0 ? "warm-up" : `round ${round} of ${rounds}`}`);
+  const turns = await Promise.all(
+    subjects.map(async (each) => ({
+      each,
+      run: await loadOf(work, connections, each),
+      samples: emptySamples(),
+    })),
+  );
+  const title = `${work.title}, ${connections} ${connections === 1 ? "connection" : "connections"}`;
+  show(`${title}: warm-up`);
+  for (const { each, run } of turns) await warmUp(each, run, warmUpOf(each.contender, connections, options));
+  for (let round = 1; round <= rounds; round += 1) {
+    show(`${title}: round ${round} of ${rounds}`);
     for (const { each, run, samples } of round % 2 === 1 ? turns : turns.toReversed()) {
       const connectionsBefore = await upstreamConnections(upstream);
       const before = cpuOf(each.pids);
-      const ms = round === 0 ? warmUpMs : durationMs;
       let resident = 0;
-      const look = setTimeout(() => (resident = residentOf(each.pids)), ms * 0.8);
-      const result = await run?.(ms);
+      const look = setTimeout(() => (resident = residentOf(each.pids)), durationMs * 0.8);
+      const result = await run(durationMs);
       clearTimeout(look);
-      if (result === undefined || round === 0) continue;
       samples.cpuMicros.push((cpuOf(each.pids) - before) / 1000 / Math.max(1, result.requests));
       samples.requestsPerSecond.push(result.requests / result.seconds);
       samples.p50.push(result.p50);
@@ -70,7 +79,22 @@ export async function measureWork(
   return new Map(turns.map(({ each, samples }) => [each.contender.name, cellOf(samples)]));
 }
 
-async function loadOf(work: Work, connections: number, subject: Started): Promise<(ms: number) => Promise<LoadResult>> {
+type Run = (ms: number) => Promise<LoadResult>;
+
+/** Milliseconds of processor time. */
+function warmUpOf(contender: Contender, connections: number, { isFirst, isQuick }: MeasureOptions): number {
+  const late = isFirst ? 8_000 : 3_000;
+  return (contender.isCompiledLate && connections > 1 ? late : 600) / (isQuick ? 4 : 1);
+}
+
+/** Until it has used so much processor time; on a quiet machine that is hardly longer than so much time. */
+async function warmUp({ pids }: Started, run: Run, cpuMs: number): Promise<void> {
+  const until = performance.now() + cpuMs * 2;
+  const before = cpuOf(pids);
+  while (performance.now() < until && (cpuOf(pids) - before) / 1e6 < cpuMs) await run(Math.min(cpuMs, 500));
+}
+
+async function loadOf(work: Work, connections: number, subject: Started): Promise<Run> {
   const { port, running, credentials } = subject;
   const question = questionOf(work, running, credentials);
   if (work.name === "http2") {

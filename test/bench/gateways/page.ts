@@ -148,7 +148,7 @@ ${missing(comparison)}
   without credentials and a denied tool are refused. A row that fails this is missing. During the load, another status or length of a response
   makes the work missing.
 - **Machine**: the gateway has one core; load generator and upstream have the other. Each gateway has one worker or thread, where it has such a setting.
-  ${comparison.rounds} rounds of ${comparison.seconds} s after a warm-up; figures are medians.
+  ${comparison.rounds} rounds of ${comparison.seconds} s after a warm-up, a longer one for programs that are compiled while they run; figures are medians.
 - **Fairness**: connections to the upstream are kept, and the upstream counts them. Each gateway writes its records to a file. Configurations are in
   \`test/bench/gateways/rows/\`.
 

@@ -14,6 +14,7 @@ export const FASTIFY: Contender = {
   notes:
     "What a team would write itself (`test/bench/gateways/fastify-program.ts`, about 100 lines). No sign-in, no sessions. Its 1,000 routes are paths: its router holds 31 hosts.",
   cannot: {},
+  isCompiledLate: true,
   async start(setup) {
     const { directory, port, upstream, hosts, tls, issuer, start } = setup;
     const records = join(directory, "records.log");

@@ -18,6 +18,7 @@ export const GATEFORM: Contender = {
   notes:
     "Also signs an identity header for the upstream, and serves sign-in, consent and tokens itself. A token is looked up, not verified by its signature each time: a signed-out user is refused within seconds.",
   cannot: {},
+  isCompiledLate: true,
   async start({ directory, port, origin, upstream, hosts, tls, provider, program, start }) {
     const records = join(directory, "records.log");
     const config = join(directory, "gateway.json");
