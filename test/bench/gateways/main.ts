@@ -148,8 +148,8 @@ async function measureAll(
   try {
     for (const those of groups)
       for (const variant of variants) {
-        const wanted = works.filter((work) => work.variant === variant);
-        if (those.length === 0 || wanted.length === 0) continue;
+        const wanted = works.filter((work) => work.variant === variant && partsOf(those, [work]) > 0);
+        if (wanted.length === 0) continue;
         const stage = await startStage(world, variant, those, wanted);
         try {
           await measureStage(

@@ -124,16 +124,19 @@ function emptySamples(): Samples {
 function cellOf(samples: Samples): Cell | string {
   const { requests, errors } = samples;
   if (errors > 0) return `${errors} of ${requests + errors} answers under load were wrong`;
+  const { median: middle, low, high } = spreadOf(samples.cpuMicros);
   return {
-    cpuMicros: spreadOf(samples.cpuMicros),
+    cpuMicros: { median: tenths(middle), low: tenths(low), high: tenths(high) },
     requestsPerSecond: Math.round(median(samples.requestsPerSecond)),
-    p50: median(samples.p50),
-    p99: median(samples.p99),
+    p50: Math.round(median(samples.p50)),
+    p99: Math.round(median(samples.p99)),
     residentMebibytes: Math.round(median(samples.resident)),
     requests,
     upstreamConnections: samples.upstreamConnections,
   };
 }
+
+const tenths = (value: number): number => Math.round(value * 10) / 10;
 
 const SETTLE_MS = 4_000;
 
@@ -145,7 +148,7 @@ export async function measureIdle(stage: readonly Started[], ms: number): Promis
   return new Map(
     stage.map(({ contender, pids }, index) => [
       contender.name,
-      Math.round(((cpuOf(pids) - (before[index] ?? 0)) / 1e6 / (ms / 1000)) * 10) / 10,
+      tenths((cpuOf(pids) - (before[index] ?? 0)) / 1e6 / (ms / 1000)),
     ]),
   );
 }
