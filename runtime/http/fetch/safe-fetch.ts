@@ -55,6 +55,11 @@ export interface SafeRequest {
   readonly signal?: AbortSignal;
   /** Discards the response body: the status counts however the body ends, and `body` is empty. */
   readonly statusOnly?: boolean;
+  /**
+   * Set for requests that clients cause as often as they like: all these together use half of the connections at most, and
+   * each party half of that. Default: the host is the party, among all others.
+   */
+  readonly party?: string;
 }
 
 export type SafeRefusal =
@@ -84,6 +89,8 @@ export interface SafeFetchDeps {
   readonly development: boolean;
   /** The system's resolver when absent. */
   readonly resolve?: Resolve;
+  /** Connections of this client alone, for tests. */
+  readonly atOnce?: number;
 }
 
 /** Caps of D18, in bytes. */
@@ -94,9 +101,14 @@ export const TOKEN_ANSWER_BYTES = 256 * 1024;
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** Shared by the whole process, since each request opens a connection of its own. */
-const limiter = createFairLimiter(connectionLimits(undefined).own);
+const SHARED = limitersOf(connectionLimits(undefined).own);
 
-export function createSafeFetch({ development, resolve = resolveBySystem }: SafeFetchDeps): SafeFetch {
+function limitersOf(atOnce: number) {
+  return { limiter: createFairLimiter(atOnce), ofClients: createFairLimiter(Math.ceil(atOnce / 2)) };
+}
+
+export function createSafeFetch({ development, resolve = resolveBySystem, atOnce }: SafeFetchDeps): SafeFetch {
+  const { limiter, ofClients } = atOnce === undefined ? SHARED : limitersOf(atOnce);
   return async (request) => {
     const validated = validateUrl(request, development);
     if (!validated.ok) return validated;
@@ -114,7 +126,10 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
       // A bad address among good ones is a sign of DNS rebinding: use none of them.
       const bad = resolved.find(({ address }) => !isAllowed(address));
       if (bad) return refuse("forbidden-address", `${url.host} is at ${bad.address}, ${describeAddress(bad.address)}`);
-      return await limiter.take(url.host, () => exchange(request, url, resolved, signal), signal);
+      const { party } = request;
+      const work = (): Promise<SafeAnswer> => exchange(request, url, resolved, signal);
+      if (party === undefined) return await limiter.take(url.host, work, signal);
+      return await ofClients.take(party, () => limiter.take(OF_CLIENTS, work, signal), signal);
     } catch (error) {
       if (signal.aborted) return refuse("timeout", `${url.host}: no fetch slot became free in time`);
       throw error;
@@ -123,6 +138,9 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
     }
   };
 }
+
+/** The one party of all requests that clients cause; no host has this name. */
+const OF_CLIENTS = "";
 
 type ValidatedUrl =
   | { readonly ok: true; readonly url: URL; readonly isAllowed: (address: string) => boolean }

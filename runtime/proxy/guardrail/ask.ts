@@ -56,7 +56,11 @@ export async function askGuardrail(
     part,
     text,
   });
-  const answer = await fetchAnswer(deps, guardrail, body, maxBytes + MAX_OTHER_BYTES, signal);
+  const answer = await fetchAnswer(deps, guardrail, prepared.route.owner, {
+    body,
+    maxBytes: maxBytes + MAX_OTHER_BYTES,
+    signal,
+  });
   const verdict = verdictOf(answer, part);
   // A client that disconnects does not count as a failure of the guardrail.
   if (!signal.aborted) reportVerdict(deps, context, part, verdict, performance.now() - startMs);
@@ -66,21 +70,20 @@ export async function askGuardrail(
 async function fetchAnswer(
   { guardrailFetch, clock }: GuardrailDeps,
   { url, keys, timeoutMs, reach }: Guardrail,
-  body: string,
-  maxBytes: number,
-  signal: AbortSignal,
+  owner: string,
+  request: { readonly body: string; readonly maxBytes: number; readonly signal: AbortSignal },
 ): Promise<SafeAnswer | string> {
   try {
-    const signature = signedHeaders(keys, { id: randomUUID(), timestamp: epochSeconds(clock), body });
+    const signature = signedHeaders(keys, { id: randomUUID(), timestamp: epochSeconds(clock), body: request.body });
     const answer = await guardrailFetch?.({
       url,
       target: { kind: "configured", reach },
       method: "POST",
       headers: { "content-type": "application/json", ...signature },
-      body,
-      maxBytes,
       timeoutMs,
-      signal,
+      // An owner must not get more by naming more hosts.
+      party: reach === undefined ? new URL(url).host : `owner ${owner}`,
+      ...request,
     });
     return answer ?? "no guardrail can be asked";
   } catch (error) {

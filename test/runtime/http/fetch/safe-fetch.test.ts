@@ -242,3 +242,36 @@ describe("safeFetch() and the answer", () => {
     expect(server.seen.at(-1)).toMatchObject({ method: "POST", body: "a=b" });
   });
 });
+
+test("requests that clients cause, to however many hosts, leave half of the connections to others", async () => {
+  const fetch = createSafeFetch({ development: true, resolve: resolver(["127.0.0.1"]), atOnce: 8 });
+  const target: FetchTarget = { kind: "configured" };
+  const leaving = new AbortController();
+  let hanging = 0;
+  const arrived: (() => void)[] = [];
+  server.answer(({ url }, response) => {
+    if (url === "/quick") response.end('{"a":1}');
+    else {
+      hanging += 1;
+      arrived.pop()?.();
+    }
+  });
+  const three = Promise.all([1, 2, 3].map(() => new Promise<void>((resolve) => arrived.push(resolve))));
+  const slow = Array.from({ length: 40 }, (_, index) =>
+    fetch(
+      request(`http://h${index}.example:${port}/slow`, target, {
+        party: `owner ${index < 30 ? "a" : "b"}`,
+        timeoutMs: 20_000,
+        signal: leaving.signal,
+      }),
+    ),
+  );
+  await three;
+  const others = await Promise.all(
+    [1, 2, 3, 4].map((n) => fetch(request(`http://keys${n}.example:${port}/quick`, target, { timeoutMs: 10_000 }))),
+  );
+  expect(others).toEqual(Array.from({ length: 4 }, () => expect.objectContaining({ ok: true, status: 200 })));
+  expect(hanging).toBeLessThanOrEqual(4);
+  leaving.abort();
+  expect((await Promise.all(slow)).every(({ ok }) => !ok)).toBe(true);
+});
