@@ -11,8 +11,8 @@
  *                  --only compare,latency,curves,routes,memory,start
  *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 3 of each of 24 starts, seconds 0.4); exit
  *                  code 1 where the median is above 1.05 times as much
- *   --gateways     this gateway next to others, from package registries: figures into a JSON file (rounds 5, seconds 1; some 15
- *                  minutes; --quick for a look of three), --only ROWS, --works get,mcp,tool,list,sse,routes,http2; with --page
+ *   --gateways     this gateway next to others, from package registries: figures into a JSON file (rounds 5, seconds 1; less
+ *                  than 20 minutes; --quick for a look of five), --only ROWS, --works get,mcp,tool,list,sse,routes,http2; with --page
  *                  nothing is measured: the page runtime/COMPARISON.md is written from the JSON file
  *   --install   the other proxies, from Debian's packages; measures nothing
  */

@@ -1,6 +1,6 @@
 /** Whether a gateway does what its row says, before and after it is measured. */
 import { connect as connectHttp2 } from "node:http2";
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -38,8 +38,15 @@ export async function verifyWork(work: Work, subject: Subject): Promise<string |
 
 /** @returns lines of each file of records */
 export async function recordLines({ running: { records } }: Subject): Promise<readonly number[]> {
-  const texts = await Promise.all(records.map((file) => readFile(file, "latin1").catch(() => "")));
-  return texts.map((text) => text.split("\n").length - 1);
+  return Promise.all(records.map((file) => linesOf(file).catch(() => 0)));
+}
+
+/** Of a file that can be larger than a string. */
+async function linesOf(file: string): Promise<number> {
+  let lines = 0;
+  for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>)
+    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines += 1;
+  return lines;
 }
 
 /** @returns what is wrong; undefined once each file of records has so many lines more */
@@ -54,7 +61,7 @@ export async function verifyRecords(
     const short = now.findIndex((lines, at) => lines - (before[at] ?? 0) < more);
     if (short === -1) return undefined;
     if (performance.now() > until) return `it wrote fewer than ${more} records to ${subject.running.records[short]}`;
-    await delay(100);
+    await delay(500);
   }
 }
 
