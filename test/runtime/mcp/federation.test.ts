@@ -330,6 +330,8 @@ describe("sessions", () => {
   test("open for the same user, client and route alone", () => {
     const sealed = sessions.seal(of(2, 40), alice);
     expect(sessions.open(sealed, alice)).toEqual(of(2, 40));
+    // Remembered.
+    expect(sessions.open(sealed, alice)).toBe(sessions.open(sealed, alice));
     for (const other of [{ userId: "bob" }, { clientId: "d" }, { route: "default/other" }])
       expect(sessions.open(sealed, { ...alice, ...other })).toBeUndefined();
     expect(sessions.open(`${sealed.slice(0, -1)}x`, alice)).toBeUndefined();
