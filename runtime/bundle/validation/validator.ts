@@ -8,6 +8,7 @@ import { EventEmitter } from "node:events";
 import { randomBytes } from "node:crypto";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
+import { task } from "../../shared/faults/guard.ts";
 import { converse, send, startThread, type Thread } from "../../shared/thread.ts";
 import {
   type CheckedSettings,
@@ -51,7 +52,11 @@ export interface ValidatorDeps {
   readonly sealKeys?: readonly Uint8Array[] | undefined;
   /** Previous slices from before this process started. */
   readonly kept?: readonly SealedSlice[];
+  readonly idleMs?: number;
 }
+
+/** After it the thread ends, which holds a copy of the configuration. The next change is loaded as the first after a start. */
+const IDLE_MS = 120_000;
 
 const NO_REFUSALS: Refusals = { key: 0, list: [] };
 
@@ -76,10 +81,13 @@ export class Validator {
   /** Key of the published slices that the thread has. */
   #sentKey = "";
   readonly #turns = createTurns();
+  readonly #idleMs: number;
+  #idle: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(path: string, { sealKeys = [randomBytes(32)], kept = [] }: ValidatorDeps = {}) {
+  constructor(path: string, { sealKeys = [randomBytes(32)], kept = [], idleMs = IDLE_MS }: ValidatorDeps = {}) {
     this.#settings = { path, sealKeys };
+    this.#idleMs = idleMs;
     this.#previous = new Map(kept.map((slice) => [slice.owner, slice]));
   }
 
@@ -164,6 +172,7 @@ export class Validator {
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#idle);
     await this.#worker?.terminate();
   }
 
@@ -176,6 +185,7 @@ export class Validator {
   ): Promise<T> {
     return this.#turns.take(who, async () => {
       if (this.#closed) throw new GatewayError("bundle.validator", "Cannot validate: it is closed");
+      clearTimeout(this.#idle);
       const thread = this.#threadFor(what);
       const limitMs = what === "load" || what === "in-force" ? LOAD_TIMEOUT_MS : OWNER_TIMEOUT_MS;
       try {
@@ -187,6 +197,12 @@ export class Validator {
         this.#discard(thread);
         void thread.terminate();
         throw new GatewayError("bundle.validator", `Cannot validate: ${errorText(error)}`, { cause: error });
+      } finally {
+        if (!this.#isMainThread && !this.#closed)
+          this.#idle = setTimeout(
+            task("the end of the validating thread", () => this.#endIdle()),
+            this.#idleMs,
+          ).unref();
       }
     });
   }
@@ -239,6 +255,13 @@ export class Validator {
     thread.on("error", () => this.#discard(thread));
     thread.on("exit", () => this.#discard(thread));
     return (this.#worker = thread);
+  }
+
+  /** Unlike after an error, its last result is active: unchanged files need no new thread. */
+  #endIdle(): void {
+    const thread = this.#worker;
+    this.#worker = undefined;
+    void thread?.terminate();
   }
 
   /** Its last result may not be active yet, so everything is read again. */

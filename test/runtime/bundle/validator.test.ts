@@ -62,6 +62,34 @@ test("the first validation of a supervisor needs no thread, the next has one", a
   }
 });
 
+test("an idle thread ends: unchanged files need no other, and a change is loaded by a new one", async () => {
+  const started = vi.spyOn(Worker.prototype, "postMessage");
+  const ended = vi.spyOn(Worker.prototype, "terminate");
+  const files = createConfigFiles();
+  files.write("gateway.yaml", bootFile());
+  files.write("team.json", sliceFile("team", "1", 3));
+  const validator = new Validator(files.directory, { idleMs: 1 });
+  try {
+    await validator.load(NOTHING_PUBLISHED);
+    await validator.inForce(1);
+    files.replace("team.json", sliceFile("team", "2", 2));
+    expect(await validator.load(NOTHING_PUBLISHED)).toMatchObject({ kind: "good", fresh: true });
+    expect(validator.routes()).toHaveLength(2);
+    await expect.poll(() => ended.mock.contexts.length).toBe(1);
+    started.mockClear();
+    expect(await validator.load(NOTHING_PUBLISHED)).toEqual({ kind: "unchanged" });
+    expect(started).not.toHaveBeenCalled();
+    files.replace("team.json", sliceFile("team", "3", 4));
+    expect(await validator.load(NOTHING_PUBLISHED)).toMatchObject({ kind: "good", fresh: true });
+    expect(validator.routes()).toHaveLength(4);
+  } finally {
+    started.mockRestore();
+    ended.mockRestore();
+    await validator.close();
+    files.close();
+  }
+});
+
 test("after the end of its thread everything is loaded again", async () => {
   const files = createConfigFiles();
   files.write("gateway.yaml", bootFile());
