@@ -8,10 +8,11 @@ import { formatTable } from "../common/table.ts";
 import { describeMachine, lookAround, othersShare, watchQuietly } from "../report/machine.ts";
 import { startProgress } from "../report/progress.ts";
 import type { Contender, Variant, WorkName } from "./contender.ts";
-import type { Cell, Comparison, Row, WorkFigures } from "./figures.ts";
+import type { Cell, Comparison, WorkFigures } from "./figures.ts";
+import { type Found, rowOf, roundsOf } from "./found.ts";
 import { measureIdle, measureWork } from "./measure.ts";
 import { renderPage, renderPlot, renderQuote, summaryRows } from "./page.ts";
-import { PROGRAMS, versionOf } from "./programs.ts";
+import { PROGRAMS } from "./programs.ts";
 import { ROWS } from "./rows.ts";
 import { type Stage, startStage } from "./stage.ts";
 import { verifyRecords } from "./verify.ts";
@@ -74,7 +75,9 @@ export async function compareGateways(args: GatewayArguments): Promise<void> {
     othersBefore,
     othersMeanwhile: othersShare(before, lookAround()),
     works: works.map(({ name, title, connections }) => ({ name, title, connections })),
-    rows: await Promise.all(contenders.map(async (each) => rowOf(each, works, found, absent.get(each.name)))),
+    rows: await Promise.all(
+      contenders.map(async (each) => rowOf(each, works, found, args.rounds, absent.get(each.name))),
+    ),
   };
   await writeFile(args.json, `${JSON.stringify(comparison, undefined, 2)}\n`);
   const { header, rows } = summaryRows(comparison);
@@ -114,14 +117,6 @@ async function install(contenders: readonly Contender[], show: (what: string) =>
     }
   }
   return absent;
-}
-
-interface Found {
-  readonly cells: Map<string, Map<WorkName, WorkFigures>>;
-  readonly missing: Map<string, string>;
-  readonly idle: Map<string, number>;
-  readonly remarks: Map<string, string[]>;
-  readonly processes: Map<string, number>;
 }
 
 async function measureAll(
@@ -189,14 +184,14 @@ async function measureStage(
 ): Promise<void> {
   const { isQuick, show } = options;
   note(stage, variant, found);
+  if (stage.started.length === 0) return;
   if (variant === "plain") {
     show("idle");
     for (const [name, millis] of await measureIdle(stage.started, isQuick ? 2_000 : 10_000))
       found.idle.set(name, millis);
     for (const { contender, pids } of stage.started) found.processes.set(contender.name, pids.length);
   }
-  const isSlow = stage.started.some(({ contender }) => contender.isSlow === true);
-  const rounds = isSlow ? Math.min(3, options.rounds) : options.rounds;
+  const rounds = Math.min(...stage.started.map(({ contender }) => roundsOf(contender, options.rounds)));
   let isFirst = true;
   for (const work of works)
     for (const connections of work.connections) {
@@ -248,50 +243,6 @@ function remark(found: Found, name: string, text: string): void {
 
 function requestsOf(figures: WorkFigures | undefined): number {
   return Object.values(figures?.cells ?? {}).reduce((sum, { requests }) => sum + requests, 0);
-}
-
-async function rowOf(
-  contender: Contender,
-  works: readonly Work[],
-  found: Found,
-  absent: string | undefined,
-): Promise<Row> {
-  const { name, title, identity, policy, record, notes, programs, cannot } = contender;
-  const measured = found.cells.get(name);
-  const missing = absent ?? found.missing.get(name);
-  const opened = openedBy(measured);
-  const idle = found.idle.get(name);
-  return {
-    name,
-    title,
-    versions: await Promise.all(programs.map(async (each) => versionOf(each).catch(() => PROGRAMS[each].from))),
-    identity,
-    policy,
-    record,
-    notes,
-    showsAllTools: contender.showsAllTools === true,
-    isSlow: contender.isSlow === true,
-    ...(missing !== undefined && { missing }),
-    remarks: [...(found.remarks.get(name) ?? []), ...(opened === undefined ? [] : [opened])],
-    processes: found.processes.get(name) ?? 0,
-    ...(idle !== undefined && { idleMillisPerSecond: idle }),
-    works: Object.fromEntries(
-      works.map(({ name: work }) => [
-        work,
-        measured?.get(work) ?? { cells: {}, missing: cannot[work] ?? missing ?? "not measured" },
-      ]),
-    ),
-  };
-}
-
-/** What a gateway that does not keep its connections costs is mostly the kernel's. */
-function openedBy(works: ReadonlyMap<WorkName, WorkFigures> | undefined): string | undefined {
-  const many = [...(works ?? [])].flatMap(([work, { cells }]) =>
-    Object.values(cells)
-      .filter(({ upstreamConnections, requests }) => upstreamConnections > 100 + requests / 20)
-      .map(({ upstreamConnections, requests }) => `${work} ${upstreamConnections} for ${requests} requests`),
-  );
-  return many.length === 0 ? undefined : `it does not keep all its connections to the upstream: ${many.join(", ")}`;
 }
 
 function messageOf(error: unknown): string {

@@ -3,41 +3,8 @@ import { type Bar, barPlot } from "../../support/plot/bar-plot.ts";
 import type { WorkName } from "./contender.ts";
 import type { Cell, Comparison, Row } from "./figures.ts";
 import { EVENTS } from "./sizes.ts";
+import { cellOf, cpuOf, HEADERS, isRough, OURS, residentOf } from "./values.ts";
 import { MANY } from "./works.ts";
-
-const OURS = "gateform";
-/** Above this others had too much of the machine. */
-const BUSY = 0.1;
-
-const HEADERS: Readonly<Record<WorkName, string>> = {
-  get: "GET",
-  mcp: "MCP call",
-  tool: "MCP call, tool rule",
-  list: "MCP list",
-  sse: "event",
-  routes: "GET, 1,000 routes",
-  http2: "GET, HTTP/2",
-};
-
-const cellOf = (row: Row, work: WorkName, connections = MANY): Cell | undefined =>
-  row.works[work]?.cells[String(connections)];
-
-/** Microseconds of processor time a request; of the stream, an event. */
-function cpuOf(row: Row, work: WorkName, connections = MANY): number | undefined {
-  const cell = cellOf(row, work, connections);
-  // The upstream alone has no process of its own here.
-  if (cell === undefined || row.processes === 0) return undefined;
-  return cell.cpuMicros.median / (work === "sse" ? EVENTS : 1);
-}
-
-const PLAIN: readonly WorkName[] = ["get", "mcp", "tool", "list", "sse"];
-
-const residentOf = (row: Row, works: readonly WorkName[] = PLAIN): number | undefined => {
-  const values = works.flatMap((work) => Object.values(row.works[work]?.cells ?? {}));
-  return values.length === 0 || row.processes === 0
-    ? undefined
-    : Math.max(...values.map(({ residentMebibytes }) => residentMebibytes));
-};
 
 const number = (value: number | undefined): string => {
   if (value === undefined) return "–";
@@ -265,10 +232,6 @@ function missing({ rows }: Comparison): string {
   );
   return NOWHERE + lines.join("");
 }
-
-/** Short, or with others on the machine. */
-const isRough = ({ isQuick, othersBefore, othersMeanwhile }: Comparison): boolean =>
-  isQuick || Math.max(othersBefore, othersMeanwhile) > BUSY;
 
 /** Three figures for the README, of the cheapest that verify users and of a common choice; none of a rough run. */
 export function renderQuote(comparison: Comparison): string {
