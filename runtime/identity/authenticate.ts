@@ -213,7 +213,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   ): { readonly value: string; readonly claimed: () => Claimed | undefined } | undefined => {
     const snapshot = deps.snapshots.current();
     const { cookie } = snapshot.settings;
-    const site = findSite(snapshot, exchange.routedHost ?? exchange.host);
+    // No credential counts on the plain listener.
+    const site = exchange.routedHost === undefined ? findSite(snapshot, exchange.host) : undefined;
     const value = site && deps.cookies.readSession(exchange, site, cookie);
     if (site === undefined || value === undefined || value === "") return undefined;
     return {

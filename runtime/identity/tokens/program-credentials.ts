@@ -39,18 +39,14 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
   >();
 
   const ownToken = (token: string, { routedHost, host }: Exchange): AuthResult | Promise<AuthResult> => {
-    const site = findSite(deps.snapshots.current(), routedHost ?? host);
+    const site = routedHost === undefined ? findSite(deps.snapshots.current(), host) : undefined;
     if (!site) return refusal("wrong-audience");
     const result = deps.authenticator.bearer(token, { resource: "", origin: site.origin, isWeb: true });
     return result instanceof Promise ? result.then(onlyPrograms) : onlyPrograms(result);
   };
 
-  const workloadToken = (
-    token: string,
-    { routedHost, host }: Exchange,
-    route: CompiledRoute,
-  ): AuthResult | Promise<AuthResult> => {
-    const site = findSite(deps.snapshots.current(), routedHost ?? host);
+  const workloadToken = (token: string, { host }: Exchange, route: CompiledRoute): AuthResult | Promise<AuthResult> => {
+    const site = findSite(deps.snapshots.current(), host);
     if (!site || !deps.workloads) return refusal("wrong-audience");
     const note = (result: AuthResult): AuthResult => {
       if (result.ok && !workloads.has(result.principal))
@@ -67,6 +63,8 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
       if (token === undefined) return undefined;
       // Our own tokens have a prefix and are accepted in addition to the provider's.
       if (token.startsWith(EXTERNAL_TOKEN_PREFIX)) return ownToken(token, exchange);
+      // No credential counts on the plain listener.
+      if (exchange.routedHost !== undefined) return refusal("wrong-audience");
       return route.bearerTokenFormat === "jwt"
         ? workloadToken(token, exchange, route)
         : presented.verify(token, route, exchange.remoteAddress);

@@ -193,8 +193,10 @@ describe("Authenticator", () => {
   });
 
   it("takes no session on the plain listener next to the TLS one", async () => {
-    const exchange = { ...request("agent.example.com", sessionCookie()), routedHost: "agent.example.com:80" };
-    expect(await reason(authenticator.cookie(exchange))).toBe("missing");
+    for (const routedHost of ["agent.example.com:80", "agent.example.com"]) {
+      const exchange = { ...request("agent.example.com", sessionCookie()), routedHost };
+      expect(await reason(authenticator.cookie(exchange))).toBe("missing");
+    }
   });
 
   it.each(["session:s1", "user:u-alice"])("rejects a cookie immediately when %s is revoked", async (key) => {

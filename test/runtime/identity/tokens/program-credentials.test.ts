@@ -53,9 +53,10 @@ function start(format = "idp_access_token", workloads?: WorkloadCredentials) {
     token = "token",
     remoteAddress = "203.0.113.9",
     host = "api.example.com",
+    routedHost?: string,
   ): Promise<AuthResult | undefined> => {
     const header = (name: string) => (name === "authorization" ? `Bearer ${token}` : undefined);
-    return credentials.providerBearer({ header, remoteAddress, host } as never, route);
+    return credentials.providerBearer({ header, remoteAddress, host, routedHost } as never, route);
   };
   /** The oldest question. */
   const answer = async (result: IdpTokenResult): Promise<void> => {
@@ -90,6 +91,22 @@ test.each([
   await answer(refused);
   expect(await presented).toEqual({ ok: false, reason: "unknown-user" });
   expect(await present()).toEqual({ ok: false, reason: "unknown-user" });
+});
+
+test.each(["idp_access_token", "jwt", "default"])("no token counts on the plain listener: %s", async (format) => {
+  const { waiting, present, credentials } = start(format, {
+    principal: () => ({ ok: true, principal: {} as Principal }),
+  });
+  for (const host of ["api.example.com", "api.example.com:8080"]) {
+    for (const token of ["token", "gwt_token"]) {
+      const found = await present(token, undefined, host, `${host}:80`);
+      expect(found).toEqual({ ok: false, reason: "wrong-audience" });
+    }
+    const header = () => "gwt_token";
+    const own = await credentials.ownBearer({ header, host, routedHost: "api.example.com" } as never);
+    expect(own).toEqual({ ok: false, reason: "wrong-audience" });
+  }
+  expect(waiting).toEqual([]);
 });
 
 test("a revocation of another user repeats no verification", async () => {
