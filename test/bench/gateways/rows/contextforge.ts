@@ -24,7 +24,7 @@ export const CONTEXTFORGE: Contender = {
     "Ends MCP: it is a server for the client and a client of the upstream. It stores tools and lists them from its database. Without sessions and with JSON responses, its defaults. SQLite, one process, its rate limit off. Measured apart, with three rounds.",
   cannot: {
     get: MCP_ONLY,
-    sse: "without sessions it answers with JSON, and drops progress",
+    sse: "it is configured for JSON responses, not for streams",
     routes: MCP_ONLY,
     http2: MCP_ONLY,
   },

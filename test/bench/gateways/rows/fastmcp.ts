@@ -18,7 +18,7 @@ export const FASTMCP: Contender = {
     "Ends MCP: it is a server for the client and a client of the upstream, with a session of its own for each request. Without sessions for clients (`stateless_http`). Its program is `test/bench/gateways/fastmcp-program.py`. Measured apart, with three rounds.",
   cannot: {
     get: MCP_ONLY,
-    sse: "without sessions it answers with JSON, and drops progress",
+    sse: "it is configured for JSON responses, not for streams",
     routes: MCP_ONLY,
     http2: MCP_ONLY,
   },
