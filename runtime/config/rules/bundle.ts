@@ -45,7 +45,7 @@ export function validateBundle(bundle: MergedBundle): void {
     origins: originsOf(slices),
     httpsHosts: httpsHosts(slices),
     listeners: boot && ownListeners(boot),
-    authenticateHost: authenticate === undefined ? undefined : accepted(parseOrigin(authenticate)).host,
+    authenticateUrl: authenticate === undefined ? undefined : accepted(parseOrigin(authenticate)),
   };
   for (const slice of slices) {
     if (boot && !slice.source.boot) {
@@ -74,20 +74,20 @@ interface Addresses {
   readonly httpsHosts: ReadonlySet<string>;
   /** Absent without the main configuration file. */
   readonly listeners: readonly OwnListener[] | undefined;
-  /** Host of `authenticate_service_url`. */
-  readonly authenticateHost: string | undefined;
+  readonly authenticateUrl: URL | undefined;
 }
 
 function routeRules(
   route: ReadRoute,
   { boot, settings, slices }: MergedBundle,
-  { origins, httpsHosts, listeners, authenticateHost }: Addresses,
+  { origins, httpsHosts, listeners, authenticateUrl }: Addresses,
   report: Report,
 ): void {
   const { from, upstreams } = route;
   if (from) {
     if (boot && from.scheme === "http") plainRules(route, { boot, httpsHosts, isAllowed: acceptsHttp(boot) }, report);
-    if (from.host === authenticateHost) {
+    const part = boot?.http_redirect_address !== undefined && from.scheme === "http" ? "hostname" : "host";
+    if (from[part] === authenticateUrl?.[part]) {
       const problem = errorAt(["from"], 'has the host of "authenticate_service_url", which serves no route');
       report(against(problem, route, slices, "authenticate_service_url", () => true));
     }

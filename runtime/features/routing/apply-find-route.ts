@@ -3,7 +3,7 @@
  *
  * A named host precedes wildcards, of which the longest comes first; for paths see apply-host-routes.ts. A named host
  * never falls back to a wildcard: its own routes define everything it serves. Among wildcards, a path without a route
- * of the longer one falls back to the shorter.
+ * of the longer one falls back to the shorter. The host where users sign in is named with any port.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
@@ -80,9 +80,11 @@ function* buildInSteps<R extends RoutedRoute, P>({
     costs.set(name, cost);
     if (cost >= MANY_ROUTES) large.set(name, route.isWildcard);
   }
+  let ofAuthenticate: string | undefined;
   if (authenticateUrl !== undefined) {
-    const { host } = new URL(authenticateUrl);
+    const { host, hostname } = new URL(authenticateUrl);
     if (!hosts.has(host)) hosts.set(host, []);
+    ofAuthenticate = `${hostname}:`;
   }
 
   /** @param dot where to start: at a dot of the host */
@@ -101,7 +103,11 @@ function* buildInSteps<R extends RoutedRoute, P>({
 
   const findHost = (host: string): HostRoutes<R, P> | undefined => {
     const found = hosts.get(host);
-    if (found === undefined) return wildcards.size === 0 ? undefined : findWildcard(host, host.indexOf("."));
+    if (found === undefined) {
+      // An owner of a wildcard could get a certificate for the host where users sign in, by HTTP-01.
+      const isNone = wildcards.size === 0 || (ofAuthenticate !== undefined && host.startsWith(ofAuthenticate));
+      return isNone ? undefined : findWildcard(host, host.indexOf("."));
+    }
     if (!Array.isArray(found)) return found;
     const named = new HostRoutes(found, schemeOf(found, authenticateUrl), prepare);
     hosts.set(host, named);

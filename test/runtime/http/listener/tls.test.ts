@@ -242,12 +242,14 @@ test("a gateway with certificates serves TLS and redirects plain requests to it"
   const gateway = await startGateway({
     yaml: `routes:
       - { from: "http://app.example:80", response: { status: 200, body: plain }, ${open} }
+      - { from: "http://*.wide.example:80", response: { status: 200, body: plain }, ${open} }
       - { from: "https://app.example", response: { status: 200, body: secure }, ${open} }
       - { from: "https://only.example", response: { status: 200, body: secure }, ${open} }`,
     boot: {
       insecure_server: false,
       certificates: [{ certificate_file: files.certificateFile, certificate_key_file: files.keyFile }],
       http_redirect_address: `127.0.0.1:${plainPort}`,
+      authenticate_service_url: "https://auth.wide.example",
     },
   });
   const plain = async (host: string, path = "/", method = "GET"): Promise<readonly unknown[]> => {
@@ -268,6 +270,13 @@ test("a gateway with certificates serves TLS and redirects plain requests to it"
     expect(await plain("only.example")).toEqual([308, "https://only.example/"]);
     expect(await plain("only.example:443", "/", "POST")).toEqual([403, ""]);
     expect(await plain("unknown.example")).toEqual([404, ""]);
+    expect(await plain("a.wide.example")).toEqual([200, "plain"]);
+    // Nor is the host where users sign in: an owner could even get a certificate for it, by HTTP-01.
+    for (const host of ["auth.wide.example", "auth.wide.example:80", "AUTH.wide.example:8080"])
+      expect(await plain(host, "/.well-known/acme-challenge/a")).toEqual([
+        308,
+        "https://auth.wide.example/.well-known/acme-challenge/a",
+      ]);
     expect(gateway.runtime.origin).toMatch(/^https:\/\/127\.0\.0\.1:/);
     const status = await new Promise((resolve, reject) => {
       httpsRequest({ host: "127.0.0.1", port: gateway.port, rejectUnauthorized: false }, (response) =>
