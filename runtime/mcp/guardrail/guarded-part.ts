@@ -53,9 +53,13 @@ export function findGuardedPart(
 // oxlint-disable-next-line no-control-regex -- exactly these are meant
 const FOREIGN = /[\0\v\f\x1c-\x1e]/;
 
+/** Some clients look for events whatever the type of a response. */
+const EVENT = /(?:^|[\r\n])data:[ \t]*[[{]/;
+
 /** Whether a client could read an object or a list from the text. */
 function mayBeMessage(bytes: Buffer): boolean {
-  if (FOREIGN.test(bytes.toString("latin1"))) return true;
+  const text = bytes.toString("latin1");
+  if (FOREIGN.test(text) || EVENT.test(text)) return true;
   const start = bytes.toString("utf8", 0, MAX_SPACE).trimStart();
   return start === "" ? bytes.length > MAX_SPACE : /^[{[]/.test(start);
 }

@@ -88,20 +88,19 @@ class ResultReader implements StreamReceiver {
     // As clients decide it, which search these words anywhere in the type. Some read JSON whatever the type of a response.
     const type = upstreamHeader(headers, "content-type").join(", ");
     const isEvents = /event-stream/i.test(type);
-    const isRead = !isWhole && (isEvents || this.#respondsToMessage(status, type));
-    if (isRead && (hasCoding(headers) || (isEvents && /json/i.test(type))))
-      return this.refuseAnswer("an answer that the guardrail cannot check");
-    this.#mode = isRead ? (isEvents ? "events" : "body") : "plain";
+    const { message, exchange } = this.#context;
+    // Other files of a server are not responses to messages, except for event streams.
+    const isRead = !isWhole && (isEvents || message !== undefined);
+    const isUnreadable = isRead && (hasCoding(headers) || (isEvents && /json/i.test(type)));
+    // Clients that wait for events parse any response as events.
+    const waits = exchange.method === "GET" && /event-stream/i.test(exchange.header("accept") ?? "");
+    const isRefused = isUnreadable || (waits && !isRead && !isWhole && status < 300);
+    if (isRefused && !this.#guardrail.isShadow) return this.refuseAnswer("an answer that the guardrail cannot check");
+    this.#mode = isRead && !isRefused ? (isEvents ? "events" : "body") : "plain";
     this.#status = status;
     this.#headers = headers;
-    if (this.#mode !== "body") this.#next.onHead(status, isEvents ? withoutBodyHeaders(headers) : headers, isWhole);
-  }
-
-  /** Other files of a server are not responses to messages, except for event streams. */
-  #respondsToMessage(status: number, type: string): boolean {
-    const { message, exchange } = this.#context;
-    if (message !== undefined) return true;
-    return status < 300 && /json/i.test(type) && /event-stream/i.test(exchange.header("accept") ?? "");
+    if (this.#mode !== "body")
+      this.#next.onHead(status, this.#mode === "events" ? withoutBodyHeaders(headers) : headers, isWhole);
   }
 
   onData(chunk: Buffer): boolean | void {

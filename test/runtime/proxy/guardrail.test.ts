@@ -441,6 +441,18 @@ describe("in shadow", () => {
     expect(records()).toEqual([expect.objectContaining(note)]);
   });
 
+  test("a result that cannot be read continues, as does a stream of GET that is none", async () => {
+    await start();
+    pipeline.swap(configured(", shadow: true, results: true", "").replaceAll(/- (?:deny|approve):.*/g, ""));
+    const text = "data: {}\n\n";
+    answer = () => ({ text, type: "text/event-stream, application/json" });
+    expect((await call("read")).text).toBe(text);
+    answer = () => ({ text, type: "text/plain" });
+    const lines = ["GET / HTTP/1.1", "Host: mcp.example", "Connection: close", "Authorization: Bearer gwt_alice"];
+    const { body } = await sendRaw(pipeline.port, [...lines, "Accept: text/event-stream", "", ""].join("\r\n"));
+    expect(body).toBe(text);
+  });
+
   test("a result that is too large continues unread", async () => {
     await start(", shadow: true, results: true");
     answer = (id) => ({ text: JSON.stringify({ jsonrpc: "2.0", id, result: { text: "y".repeat(1_100_000) } }) });
@@ -686,6 +698,32 @@ describe("with results, a result", () => {
     expect(body).toContain("event: endpoint");
     expect(body).not.toMatch(/secret-sentinel|Result/);
     expect(hook.requests).toHaveLength(1);
+  });
+
+  // MCP SDK 1.x reads any response to GET as events.
+  test.each(["text/plain", "application/json", "text/event"])(
+    "in a stream of GET whose type is %s does not pass",
+    async (type) => {
+      await start();
+      // Without rules that hide tools, lists are not read.
+      pipeline.swap(configured(", results: true", "").replaceAll(/- (?:deny|approve):.*/g, ""));
+      answer = () => ({ ...events(7), type });
+      const lines = ["GET / HTTP/1.1", "Host: mcp.example", "Connection: close", "Authorization: Bearer gwt_alice"];
+      const { status, body } = await sendRaw(
+        pipeline.port,
+        [...lines, "Accept: text/event-stream", "", ""].join("\r\n"),
+      );
+      expect(status).toBe(502);
+      expect(body).not.toContain("secret-sentinel");
+    },
+  );
+
+  test("in events of another type, as the response to a call, does not pass", async () => {
+    await start(", results: true");
+    answer = (id) => ({ ...events(id), type: "text/plain" });
+    const { text } = await call("read");
+    expect(text).toContain('"reason":"guardrail-failed"');
+    expect(text).not.toContain("secret-sentinel");
   });
 
   test("of a task is checked where it comes: in the task, and in a notification", async () => {
