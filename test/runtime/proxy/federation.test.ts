@@ -128,6 +128,15 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a client of revision %s", 
       ),
     );
     await client.close();
+    asked.length = 0;
+    pipeline.swap(configured({ server: guardrail }).replace("new: new }", "new: new }, search_tools_above: 1"));
+    const { client: finder } = await connectV2(pipeline, revision);
+    const use = (text: string) =>
+      finder.callTool({ name: "use_tool", arguments: { name: "old__echo", arguments: { text } } });
+    expect(textOf(await use("a"))).toBe("checked");
+    await expect(use("bad")).rejects.toThrow(/denied by the guardrail: bad/);
+    expect(asked).toEqual(["request", "response", "request"].map((phase) => [phase, "default/old", "echo"]));
+    await finder.close();
     await hook.close();
   });
 });
