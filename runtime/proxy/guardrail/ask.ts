@@ -7,6 +7,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 
 import type { Guardrail } from "../../features/mcp/guardrail.ts";
+import type { Exchange } from "../../http/exchange.ts";
 import type { SafeAnswer, SafeFetch } from "../../http/fetch/safe-fetch.ts";
 import { signedHeaders } from "../../http/signed-message.ts";
 import { type GuardedPart, questionBody, readVerdict, type GuardrailReply } from "../../mcp/guardrail/verdict.ts";
@@ -56,16 +57,28 @@ export async function askGuardrail(
     part,
     text,
   });
-  const answer = await fetchAnswer(deps, guardrail, prepared.route.owner, {
-    body,
-    maxBytes: maxBytes + MAX_OTHER_BYTES,
-    signal,
-  });
+  const limits = { maxBytes: maxBytes + MAX_OTHER_BYTES, signal };
+  const answer = holds(exchange, COPIES * text.length)
+    ? await fetchAnswer(deps, guardrail, prepared.route.owner, { body, ...limits })
+    : "not enough memory";
   const verdict = verdictOf(answer, part);
   // A client that disconnects does not count as a failure of the guardrail.
   if (!signal.aborted) reportVerdict(deps, context, part, verdict, performance.now() - startMs);
   return verdict;
 }
+
+/** Also holds of earlier checks count, so that a stream with many results holds as much as the largest needs. */
+function holds(exchange: Exchange, bytes: number): boolean {
+  const more = bytes - (HELD.get(exchange) ?? 0);
+  if (more <= 0) return true;
+  if (!exchange.hold(more)) return false;
+  HELD.set(exchange, bytes);
+  return true;
+}
+
+const HELD = new WeakMap<Exchange, number>();
+/** A waiting part is held as it came, as text, and twice in the request. */
+const COPIES = 4;
 
 async function fetchAnswer(
   { guardrailFetch, clock }: GuardrailDeps,

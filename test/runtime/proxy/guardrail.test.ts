@@ -102,7 +102,7 @@ const configured = (more = "", server = RULES): string => `
             guardrail: { url: "${hook.origin}/check?a=b", secret: ${SECRET}${/timeout/.test(more) ? "" : ", timeout: 1m"}${more} }${server}
 `;
 
-async function start(more?: string, server?: string): Promise<void> {
+async function start(more?: string, server?: string, maxHeldBytes?: number): Promise<void> {
   approvals = createApprovals({
     store: createMemoryStore({ clock: systemClock }),
     keys: createKeys([Buffer.alloc(32, 7)]),
@@ -112,6 +112,7 @@ async function start(more?: string, server?: string): Promise<void> {
   });
   pipeline = await startPipeline("", {
     snapshot: snapshotFrom(configured(more, server)),
+    ...(maxHeldBytes !== undefined && { maxHeldBytes }),
     guardrailFetch: createSafeFetch({ development: true }),
     countVerdict: (route, phase, kind) => counted.push(`${route} ${phase} ${kind}`),
     history: new MemoryHistory(),
@@ -543,6 +544,20 @@ describe("with results, a result", () => {
     expect(text).toContain('"reason":"guardrail-failed"');
     expect(text).not.toContain("yyyy");
     expect(hook.requests).toHaveLength(1);
+  });
+
+  test("counts among the bytes that are held for a client while its verdict is awaited", async () => {
+    await start(", results: true", undefined, 600_000);
+    const given = (length: number) => (id: unknown) =>
+      events(id, { jsonrpc: "2.0", id: 99, result: { text: "y".repeat(length) } });
+    // Each in turn holds what the largest needs.
+    answer = (id) => ({ type: "text/event-stream", text: given(20_000)(id).text.repeat(20) });
+    expect((await call("read")).text.match(/y{20000}/g)).toHaveLength(20);
+    answer = given(100_000);
+    const { text } = await call("read");
+    expect(text).toContain('"id":99,"error"');
+    expect(text).not.toContain("yyyy");
+    expect(text).toContain("secret-sentinel");
   });
 
   test("that is an error is checked, too", async () => {
