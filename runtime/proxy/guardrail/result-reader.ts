@@ -60,6 +60,8 @@ class ResultReader implements StreamReceiver {
   /** Events read while a verdict is pending, last first. */
   #blocks: EventBlock[] = [];
   #isAsking = false;
+  /** Passes what the pending verdict is about. */
+  #awaited: (() => void) | undefined;
   readonly #later = new GrowingBytes();
   #end: (() => void) | undefined;
   readonly #leaving = new AbortController();
@@ -113,7 +115,9 @@ class ResultReader implements StreamReceiver {
     }
     if (!this.#isAsking) return this.#readEvents(chunk);
     this.#later.push(chunk);
-    if (this.#later.length > this.#maxBytes) this.refuseAnswer(TOO_LARGE);
+    if (this.#later.length <= this.#maxBytes) return;
+    if (this.#guardrail.isShadow) this.#passRest();
+    else this.refuseAnswer(TOO_LARGE);
   }
 
   onEnd(trailers?: UpstreamHeaders): void {
@@ -180,9 +184,12 @@ class ResultReader implements StreamReceiver {
     const settle = guard(this.#owner, (verdict: GuardrailReply) => {
       this.#isAsking = false;
       if (this.#mode === "over") return;
+      // In shadow, the rest has passed already.
+      if (this.#mode === "plain") return this.#note(verdict);
       pass(this.#apply(bytes, found, verdict));
       this.#resume();
     });
+    this.#awaited = () => pass(bytes);
     void askGuardrail(this.#deps, this.#context, this.#guardrail, asked).then(settle);
   }
 
@@ -231,6 +238,15 @@ class ResultReader implements StreamReceiver {
     if (isBody) this.#next.onHead(200, [...JSON_ANSWER, "content-length", String(passed.length)]);
     this.#next.onData(isBody ? passed : renderEvent([], passed.toString("utf8")));
     this.#next.onEnd();
+  }
+
+  /** In shadow, nothing more waits. */
+  #passRest(): void {
+    this.#mode = "plain";
+    this.#isAsking = false;
+    this.#awaited?.();
+    for (const { raw } of this.#blocks.toReversed()) this.#next.onData(raw);
+    this.#next.onData(Buffer.concat([this.#events.takeRest(), this.#later.take()]));
   }
 
   #endWith(end: () => void): void {

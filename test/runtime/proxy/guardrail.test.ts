@@ -454,6 +454,23 @@ describe("in shadow", () => {
     expect(body).toBe(text);
   });
 
+  test("what comes after a result continues, however much it is while its verdict is awaited", async () => {
+    await start(", shadow: true, results: true, timeout: 500ms");
+    const note = JSON.stringify({
+      jsonrpc: "2.0",
+      method: "notifications/message",
+      params: { text: "y".repeat(9_000) },
+    });
+    verdict = ({ phase }) => (phase === "request" ? { verdict: "pass" } : undefined);
+    answer = (id) => ({
+      type: "text/event-stream",
+      text: `data: {"jsonrpc":"2.0","id":${Number(id)},"result":{}}\n\n${`data: ${note}\n\n`.repeat(300)}`,
+    });
+    const { text } = await call("read");
+    expect(text.replaceAll(/[^y]/g, "")).toHaveLength(2_700_000);
+    expect(text.match(/"result"/g)).toHaveLength(1);
+  });
+
   test("a result that is too large continues unread", async () => {
     await start(", shadow: true, results: true");
     answer = (id) => ({ text: JSON.stringify({ jsonrpc: "2.0", id, result: { text: "y".repeat(1_100_000) } }) });
