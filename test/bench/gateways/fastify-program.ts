@@ -20,7 +20,7 @@ const options = JSON.parse(process.argv[2] ?? "") as Options;
 const { issuer, audience, tls } = options;
 const upstream = `http://127.0.0.1:${options.upstream}`;
 const keys = createRemoteJWKSet(new URL(`${issuer}/jwks`));
-const records = pino(pino.destination({ dest: options.records, sync: false }));
+const records = pino(pino.destination({ dest: options.records, sync: false, minLength: 4096, periodicFlush: 1000 }));
 
 const secure = tls && { key: readFileSync(tls.keyFile), cert: readFileSync(tls.certificateFile), allowHTTP1: true };
 const app = fastify(

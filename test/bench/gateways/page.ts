@@ -116,7 +116,8 @@ ${missing(comparison)}
   makes the work missing.
 - **Machine**: the gateway has one core; load generator and upstream have the other. Each gateway has one worker or thread, where it has such a setting.
   ${comparison.rounds} rounds of ${comparison.seconds} s after a warm-up, a longer one for programs that are compiled while they run; figures are medians.
-- **Fairness**: the upstream counts connections; the table above says where a gateway does not keep them. Each gateway writes its records to a file. Configurations are in
+- **Fairness**: the upstream counts connections; the table above says where a gateway does not keep them. Each gateway writes its records to a file; the table says which write
+  them in batches. One user asks, always with the same credential: caches of sessions and tokens, in Gateform and in others, always hit. Configurations are in
   \`test/bench/gateways/rows/\`.
 
 \`\`\`sh

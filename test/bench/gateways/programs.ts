@@ -70,7 +70,8 @@ export const PROGRAMS: Readonly<Record<Program, Source>> = {
     from: `npm: ${["fastify", "@fastify/http-proxy", "jose", "pino"].map(installedVersion).join(", ")}`,
     install: () => Promise.resolve(""),
   },
-  fastmcp: python("fastmcp", "4.2.3"),
+  // uvicorn then has uvloop and httptools.
+  fastmcp: python("fastmcp", "4.2.3", ["uvicorn[standard]"]),
   contextforge: python("mcp-contextforge-gateway", "1.0.7.post20260921"),
 };
 
@@ -129,13 +130,14 @@ function wheel(name: string, version: string, inside: string): Source {
 }
 
 /** @returns Python of a virtual environment of its own */
-function python(name: string, version: string): Source {
+function python(name: string, version: string, more: readonly string[] = []): Source {
+  const packages = [`${name}==${version}`, ...more];
   return {
-    from: `PyPI: \`${name}==${version}\``,
+    from: `PyPI: ${packages.map((each) => `\`${each}\``).join(", ")}`,
     install: async () => {
-      const directory = await cached(`${name}-${version}`, async (fresh) => {
+      const directory = await cached(packages.join("-"), async (fresh) => {
         await run("python3", ["-m", "venv", "venv"], fresh);
-        await run(join(fresh, "venv/bin/pip"), ["install", "-q", `${name}==${version}`], fresh);
+        await run(join(fresh, "venv/bin/pip"), ["install", "-q", ...packages], fresh);
       });
       return join(directory, "venv/bin/python");
     },

@@ -17,8 +17,8 @@ export const APACHE_ROW: Contender = {
   programs: ["apache"],
   identity: "session in shared memory of its own sign-in; for MCP bearer JWT (RS256), verified each time",
   policy: "`Require claim`",
-  record: "access log, JSON, file",
-  notes: `No rule on tools. One process of ${THREADS} threads.`,
+  record: "access log, JSON, file, one write a line, its default",
+  notes: `No rule on tools. It sends all claims to the upstream as headers, its default. One process of ${THREADS} threads.`,
   cannot: { tool: NO_TOOLS },
   showsAllTools: true,
   async start(setup) {

@@ -21,7 +21,7 @@ export const CONTEXTFORGE: Contender = {
   policy: "team of the user; a virtual server has only the allowed tools",
   record: "structured log of each request and decision, JSON, standard error to a file",
   notes:
-    "Ends MCP: it is a server for the client and a client of the upstream. It stores tools and lists them from its database. Without sessions and with JSON responses, its defaults. SQLite, one process, its rate limit off. Measured apart, with three rounds.",
+    "Ends MCP: it is a server for the client and a client of the upstream. It stores tools and lists them from its database. Without sessions and with JSON responses, its defaults. `LOG_LEVEL` is INFO: with its default there are no records. SQLite, one process (its documentation wants PostgreSQL and Redis for more than tests), its rate limit off. Measured apart, with three rounds.",
   cannot: {
     get: MCP_ONLY,
     sse: "it is configured for JSON responses, not for streams",
@@ -41,6 +41,8 @@ export const CONTEXTFORGE: Contender = {
       MCPGATEWAY_UI_ENABLED: "false",
       SSRF_ALLOW_LOCALHOST: "true",
       SSRF_ALLOW_PRIVATE_NETWORKS: "true",
+      // As its tuning guide says for reading much; default: the database.
+      CACHE_TYPE: "memory",
       // Default: 100 requests a minute.
       RATE_LIMITING_ENABLED: "false",
       LOG_LEVEL: "INFO",

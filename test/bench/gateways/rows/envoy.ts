@@ -26,9 +26,9 @@ export const ENVOY_AUTHORIZER: Contender = {
   title: "Envoy + external authorizer",
   programs: ["envoy", "authorizer"],
   policy: "Go service over gRPC: email of the verified claims; tool's name of the body, which is sent along",
-  record: "JSON access log, file; a JSON line of the authorizer, file",
+  record: "JSON access log, file, in batches; a JSON line of the authorizer, file, one write a line",
   notes:
-    "The authorizer is the least that one can be (`test/bench/gateways/authorizer`); one that asks a policy engine costs more. It cannot filter lists.",
+    "The authorizer is the least that one can be (`test/bench/gateways/authorizer`); one that asks a policy engine costs more. Two records a request. It cannot filter lists.",
   async start(setup) {
     const authorizer = await freePort();
     await setup.start([await setup.program("authorizer"), `127.0.0.1:${authorizer}`, DENIED_PREFIX], {
@@ -48,9 +48,9 @@ function envoyRow(name: string, title: string, hasJwtCache: boolean): Contender 
       ? "bearer JWT (RS256), verified once, then from the cache of `jwt_cache_config`"
       : "bearer JWT (RS256), verified each time, as is Envoy's default",
     policy: "RBAC on the email claim; MCP filter and RBAC on `params.name`",
-    record: "JSON access log, file",
+    record: "JSON access log, file, in batches",
     notes:
-      "No sign-in, no sessions. Its documentation calls the MCP filter actively under development. It cannot filter lists. `--concurrency 1`.",
+      "No sign-in, no sessions. Its documentation calls the MCP filter actively under development; here it refuses what is not MCP (`REJECT_NO_MCP`, not its default). It cannot filter lists. `--concurrency 1`.",
     cannot: {},
     showsAllTools: true,
     start: (setup) => startEnvoy(setup, { hasJwtCache }),
@@ -180,7 +180,8 @@ function filtersOf({ issuer }: Setup, { hasJwtCache, authorizer }: EnvoyOptions)
           {
             name: MCP_FILTER,
             disabled: true,
-            typed_config: { "@type": `${ENVOY}extensions.filters.http.mcp.v3.Mcp` },
+            // Default: it passes on what is not MCP, whatever the rule.
+            typed_config: { "@type": `${ENVOY}extensions.filters.http.mcp.v3.Mcp`, traffic_mode: "REJECT_NO_MCP" },
           },
           {
             name: "envoy.filters.http.rbac",

@@ -10,7 +10,7 @@ export const FASTIFY: Contender = {
   programs: ["fastify"],
   identity: "bearer JWT (RS256), verified each time, with keys of the issuer's JWKS",
   policy: "email claim; tool's name of the parsed body; denied tools are removed from lists",
-  record: "pino, JSON, file",
+  record: "pino, JSON, file, in batches",
   notes:
     "What a team would write itself (`test/bench/gateways/fastify-program.ts`, about 100 lines). No sign-in, no sessions. Its 1,000 routes are paths: its router holds 31 hosts.",
   cannot: {},

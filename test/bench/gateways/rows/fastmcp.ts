@@ -15,7 +15,7 @@ export const FASTMCP: Contender = {
   policy: "middleware: email claim; tool's name; denied tools are removed from lists",
   record: "JSON line of the middleware, file",
   notes:
-    "Ends MCP: it is a server for the client and a client of the upstream, with a session of its own for each request. Without sessions for clients (`stateless_http`). Its program is `test/bench/gateways/fastmcp-program.py`. Measured apart, with three rounds.",
+    "Ends MCP: it is a server for the client and a client of the upstream, with a session of its own for each request, its default, which keeps users apart. Without sessions for clients (`stateless_http`). Its program is `test/bench/gateways/fastmcp-program.py`. Measured apart, with three rounds.",
   cannot: {
     get: MCP_ONLY,
     sse: "it is configured for JSON responses, not for streams",

@@ -14,9 +14,9 @@ export const GATEFORM: Contender = {
   identity:
     "session cookie of its own sign-in, looked up; for MCP an access token of its own authorization server, looked up",
   policy: "email; `mcp_tool`",
-  record: "authorization record, JSON, file",
+  record: "authorization record of the decision, JSON, file, in batches; without the status of the response",
   notes:
-    "Also signs an identity header for the upstream, and serves sign-in, consent and tokens itself. A token is looked up, not verified by its signature each time: a signed-out user is refused within seconds.",
+    "Also signs an identity header for the upstream, and serves sign-in, consent and tokens itself. A token is looked up, not verified by its signature each time, which costs less; a signed-out user is refused within seconds.",
   cannot: {},
   isCompiledLate: true,
   async start({ directory, port, origin, upstream, hosts, tls, provider, program, start }) {

@@ -21,9 +21,9 @@ export const OAUTH2_PROXY: Contender = {
   name: "oauth2-proxy",
   title: "oauth2-proxy",
   programs: ["oauth2-proxy"],
-  record: "request log, file",
+  record: "request log, file, one write a line",
   notes:
-    "No rule on tools. Sessions are in the cookie and are not renewed (`cookie_refresh = 0`). Its 1,000 routes are paths, as it does not know hosts. It keeps two idle connections to an upstream (the default of Go) and has no setting for more.",
+    "No rule on tools. Sessions are in the cookie and are not renewed (`cookie_refresh = 0`), and hold no tokens (`session_cookie_minimal`). Its 1,000 routes are paths, as it does not know hosts. It keeps two idle connections to an upstream (the default of Go) and has no setting for more.",
   async start(setup) {
     const { port, upstream, hosts, tls, start } = setup;
     const to = `http://127.0.0.1:${upstream}`;
@@ -79,6 +79,7 @@ scope = "openid email profile"
 cookie_secret = "${randomBytes(16).toString("hex")}"
 cookie_secure = ${origin.startsWith("https:")}
 cookie_refresh = "0"
+session_cookie_minimal = true
 authenticated_emails_file = "${emails}"
 skip_provider_button = true
 skip_jwt_bearer_tokens = true
@@ -96,8 +97,8 @@ export const NGINX_OAUTH2_PROXY: Contender = {
   name: "nginx-oauth2-proxy",
   title: "nginx + oauth2-proxy",
   programs: ["nginx", "oauth2-proxy"],
-  record: "access log of nginx and request log of oauth2-proxy, files",
-  notes: "`auth_request` with connections kept to both. No rule on tools.",
+  record: "access log of nginx, in batches, and request log of oauth2-proxy, files",
+  notes: "`auth_request` with connections kept to both. Two records a request. No rule on tools.",
   async start(setup) {
     const { directory } = setup;
     const asked = await startAsked(setup);
@@ -115,7 +116,7 @@ export const NGINX_OAUTH2_PROXY: Contender = {
     const upstreams = `${format}
   upstream asked { server 127.0.0.1:${asked.port}; keepalive 128; keepalive_requests 1000000000; }
   map "" $user { default ""; }`;
-    await startNginx(setup, { accessLog: `${records} line`, upstreams, own, location });
+    await startNginx(setup, { accessLog: `${records} line buffer=64k flush=1s`, upstreams, own, location });
     return { records: [records, asked.records], credentials: sessionAndBearerOf(setup) };
   },
 };
@@ -125,9 +126,9 @@ export const TRAEFIK: Contender = {
   name: "traefik-oauth2-proxy",
   title: "Traefik + oauth2-proxy",
   programs: ["traefik", "oauth2-proxy"],
-  record: "access log of Traefik, JSON, and request log of oauth2-proxy, files",
+  record: "access log of Traefik, JSON, with all its fields, and request log of oauth2-proxy, files",
   notes:
-    "`forwardAuth`. No rule on tools. It opens a connection to oauth2-proxy for most requests with many connections, and has no setting for that.",
+    "`forwardAuth`. Two records a request. No rule on tools. It opens a connection to oauth2-proxy for most requests with many connections, and has no setting for that.",
   async start(setup) {
     const { directory, port, upstream, hosts, tls, program, start } = setup;
     const asked = await startAsked(setup);
@@ -168,7 +169,7 @@ export const TRAEFIK: Contender = {
         entryPoints: { in: { address: `127.0.0.1:${port}` } },
         providers: { file: { filename: dynamic, watch: false } },
         serversTransport: { maxIdleConnsPerHost: 200 },
-        accessLog: { filePath: records, format: "json" },
+        accessLog: { filePath: records, format: "json", bufferingSize: 100 },
         log: { level: "ERROR" },
       }),
     );
@@ -197,9 +198,9 @@ export const CADDY: Contender = {
   name: "caddy-oauth2-proxy",
   title: "Caddy + oauth2-proxy",
   programs: ["caddy", "oauth2-proxy"],
-  record: "access log of Caddy, JSON, and request log of oauth2-proxy, files",
+  record: "access log of Caddy, JSON, with headers, and request log of oauth2-proxy, files",
   notes:
-    "`forward_auth`. No rule on tools. With 1,000 routes it tries one site after the other, long names first, so that the one asked comes last.",
+    "`forward_auth`. Two records a request, one log for all sites. No rule on tools. With 1,000 routes it tries one site after the other, long names first, so that the one asked comes last.",
   async start(setup) {
     const { directory, port, origin, upstream, hosts, tls, program, start } = setup;
     const asked = await startAsked(setup);
@@ -209,9 +210,7 @@ export const CADDY: Contender = {
     const site = (address: string): string => `${address} {
 	bind 127.0.0.1
 	${tls ? `tls ${tls.certificateFile} ${tls.keyFile}` : ""}
-	log {
-		output file ${records}
-	}
+	log
 	handle /oauth2/* {
 		reverse_proxy 127.0.0.1:${asked.port}
 	}
@@ -232,9 +231,22 @@ export const CADDY: Contender = {
 }
 `;
     const scheme = new URL(origin).protocol;
+    // One log for all sites: each line is compared with each log.
     await writeFile(
       config,
-      `{\n\tadmin off\n\tauto_https off\n\tpersist_config off\n}\n${["localhost", ...hosts].map((host) => site(`${scheme}//${host}:${port}`)).join("")}`,
+      `{
+	admin off
+	auto_https off
+	persist_config off
+	log default {
+		exclude http.log.access
+	}
+	log access {
+		output file ${records}
+		include http.log.access
+	}
+}
+${["localhost", ...hosts].map((host) => site(`${scheme}//${host}:${port}`)).join("")}`,
     );
     const env = { HOME: directory, XDG_DATA_HOME: directory, XDG_CONFIG_HOME: directory };
     await start([await program("caddy"), "run", "--config", config, "--adapter", "caddyfile"], {
