@@ -1,6 +1,6 @@
 /**
- * Memory settings that a process can only have from its first instruction on. They save 12 MiB after the start and 30 to
- * 60 MiB under load, without measurable CPU time: by default V8 lets the young generation grow to 48 MiB, and glibc keeps
+ * Memory settings that a process can only have from its first instruction on. They save a few MiB after the start and 20 to
+ * 40 MiB under load. A smaller young generation saves 10 MiB more, for a tenth more CPU time a request. By default V8 lets the young generation grow to 48 MiB, and glibc keeps
  * an arena of freed memory for each thread.
  *
  * A service without them starts over in the same process (execve), which takes 30 ms. Container image and systemd unit set
@@ -9,7 +9,7 @@
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 
-const YOUNG_GENERATION = "--max-semi-space-size=2";
+const YOUNG_GENERATION = "--max-semi-space-size=8";
 /** Freed memory returns to the system; by default glibc keeps up to 64 MiB at the top of the heap. */
 const ALLOCATOR = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 

@@ -73,7 +73,7 @@ describe("the built program, started with one route", { timeout: LONG_MS }, () =
   });
 
   test("starts over in its own process with the memory settings of a service", () => {
-    expect(memory).toEqual(["--max-semi-space-size=2", "1", "same process"]);
+    expect(memory).toEqual(["--max-semi-space-size=8", "1", "same process"]);
   });
 
   test("does not load Node's own fetch", () => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { memorySettings } from "../../runtime/process-memory.ts";
 
-const FLAG = "--max-semi-space-size=2";
+const FLAG = "--max-semi-space-size=8";
 const ALLOCATOR = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
 test("adds what is not set, and keeps all flags and variables", () => {
