@@ -14,7 +14,7 @@ export const HAPROXY_ROW: Contender = {
   policy: "email claim; tool's name by `json_query` on the buffered body",
   record: "JSON line, standard output to a file, one write a line: it has no buffer for them",
   notes:
-    "No sign-in, no sessions; its rule on tools looks at one member of the body, and it cannot filter lists. A body that it cannot parse passes that rule, as does a name after the first 16 KiB. One thread.",
+    "No sign-in, no sessions; its rule on tools looks at one member of the body, and it cannot filter lists. A batch of messages passes that rule, as does a name after the first 16 KiB of a body. One thread.",
   cannot: {},
   showsAllTools: true,
   async start(setup) {
