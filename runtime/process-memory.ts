@@ -1,6 +1,6 @@
 /**
  * Memory settings that a process can only have from its first instruction on. They save a few MiB after the start and 20 to
- * 40 MiB under load. A smaller young generation saves 10 MiB more, for a tenth more CPU time a request. By default V8 lets
+ * 40 MiB under load. A smaller young generation saves 10 MiB more, but it is collected more often. By default V8 lets
  * the young generation grow to 48 MiB, and glibc keeps an arena of freed memory for each thread.
  *
  * A service without them starts over in the same process (execve), which takes 30 ms. Container image and systemd unit set
