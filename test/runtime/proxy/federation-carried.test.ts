@@ -843,6 +843,9 @@ test("sessions leave nothing behind: no map and no set grows with their number",
     expect(namesIn(await ask(pipeline, "tools/list", {}, { session }))).toHaveLength(8);
   };
   await use();
+  // The last ones that were opened are remembered, and displaced by the next.
+  for (let session = 0; session < 256; session += 1)
+    await ask(pipeline, "ping", {}, { session: await initialize(pipeline) });
   const SESSIONS = 40;
   const grown = await grownDuring(async () => {
     for (let session = 0; session < SESSIONS; session += 1) await use();
