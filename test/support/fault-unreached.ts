@@ -6,6 +6,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "audit/record-writer.ts the write of records",
     "audit/record-writer.ts the write of records #2",
     "records/heads.ts the write of the audit's head",
+    "bundle/validation/validator.ts the end of the validating thread",
     "bundle/watch.ts check of configuration files",
     "simulation/draft-thread.ts the end of the drafts' thread",
     "bundle/secret-use.ts record of the secret in use",
