@@ -10,8 +10,8 @@ import { LONGEST, LongestFirst } from "./support/longest-first.ts";
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "gateway-test-compile-cache");
 
 /**
- * Files with a process each: those that replace modules, that count what the process holds (objects, sockets, memory), and
- * the longest, which begin first. All others share a process with those before them.
+ * Files with a process each: those that replace modules, that count what the process holds (objects, sockets, memory), that
+ * replace the timer of recurring work (a file before them may have started the real one), and the longest, which begin first. All others share a process with those before them.
  */
 const ALONE = [
   ...LONGEST,
@@ -20,6 +20,9 @@ const ALONE = [
   "test/hostile/upstream-pipeline.test.ts",
   "test/flows/upstream-killed.test.ts",
   "test/runtime/bundle/retained.test.ts",
+  "test/hostile/stalled-clients.test.ts",
+  "test/runtime/limits/rate-limits.test.ts",
+  "test/runtime/shared/timing/recurring.test.ts",
   "test/runtime/http/listener/idle-connections.test.ts",
   "test/runtime/upstreams/http1/http1-limits.test.ts",
 ];
