@@ -1,10 +1,10 @@
-/** Opens the public listener, the redirecting one next to it, and their certificates. Part of the composition root. */
+/** Opens the public listener, the plain one next to it, and their certificates. Part of the composition root. */
 import type { Acme } from "./acme/acme.ts";
 import type { CoreServices, Own } from "./core-services.ts";
 import { openCertificates } from "./http/listener/certificates.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { createHostCertificates } from "./http/listener/host-certificates.ts";
-import { startRedirectServer } from "./http/listener/redirect-server.ts";
+import { startPlainServer } from "./http/listener/plain-server.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { createHttpServer } from "./http/listener/server.ts";
 import type { Proxy } from "./proxy/handle.ts";
@@ -49,7 +49,7 @@ export async function openListeners(
   own({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
   const { httpRedirectAddress: address } = boot;
   if (address !== undefined) {
-    const plain = await startRedirectServer({
+    const plain = await startPlainServer({
       ...common,
       address,
       securePort: server.port,

@@ -29,7 +29,7 @@ afterAll(async () => {
 
 /** One address stands for all of its pages. */
 const CONSOLE = "/.gateway/console";
-/** Not of the public listener: the redirecting one answers it while an order of a certificate is pending. */
+/** Not of the public listener: the plain one next to it answers it while an order of a certificate is pending. */
 const ACME = "/.well-known/acme-challenge/";
 
 /** Methods of an address, as a 405 names them. */

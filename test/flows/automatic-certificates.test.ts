@@ -19,7 +19,7 @@ import type { GatewayEvent } from "../../runtime/audit/events.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { type Gateway, startGateway } from "../../runtime/gateway.ts";
 import { openCertificates } from "../../runtime/http/listener/certificates.ts";
-import { startRedirectServer } from "../../runtime/http/listener/redirect-server.ts";
+import { startPlainServer } from "../../runtime/http/listener/plain-server.ts";
 import { createHttpServer } from "../../runtime/http/listener/server.ts";
 import { openRecords } from "../../runtime/record-kinds.ts";
 import { closeAll } from "../../runtime/shared/faults/close-all.ts";
@@ -93,7 +93,7 @@ describe.skipIf("missing" in pebbleFound || "missing" in postgresFound)("automat
       handle: (exchange) => exchange.broke(new Error("no request is sent")),
       log: silentLog(),
     });
-    const redirect = await startRedirectServer({
+    const redirect = await startPlainServer({
       address: "127.0.0.1:0",
       securePort: server.port,
       servesHost: () => true,

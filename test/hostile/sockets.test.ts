@@ -215,7 +215,7 @@ describe.concurrent("240 clients that never close their end leave no descriptor 
     return expectNoneLeft("plain", to("plain", [...HANDSHAKES, ...OTHERS]), halfClosed);
   });
 
-  test("the same over TLS behind PROXY heads, at the redirecting listener, and without good TLS or head", () => {
+  test("the same over TLS behind PROXY heads, at the plain listener next to it, and without good TLS or head", () => {
     const arriveSilent = (): readonly Stranger[] =>
       Array.from({ length: 40 }, () => [
         stranger("secure", undefined),

@@ -151,7 +151,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "upstreams/health/health-check.ts a health check",
     "upstreams/health/health-checks.ts a health check",
   ],
-  "of the admin and the redirecting listener, which node:http reads": [
+  "of the admin listener, which node:http reads": [
     "http/listener/connections-h1.ts guardSocket(request.socket, () => connec",
     "http/listener/connections-h1.ts nextTick",
     "http/listener/connections-h1.ts on clientError",

@@ -6,7 +6,7 @@ export interface ConnectionLimits {
   readonly public: number | undefined;
   /** To all upstreams together. */
   readonly upstreams: number | undefined;
-  /** Limit of the redirecting listener, and of the admin listener. */
+  /** Limit of the plain listener next to the TLS one, and of the admin listener. */
   readonly other: number | undefined;
   /**
    * Limit of the gateway's own requests to the operator's providers, and again of those to addresses that other parties

@@ -1,5 +1,5 @@
 /**
- * node:http connections of the admin and the redirecting listener: each handles its requests in turn and ends so that the
+ * node:http connections of the admin listener: each handles its requests in turn and ends so that the
  * last response arrives.
  *
  * Untrusted input: requests that clients send after one that is not answered yet. Promises: a request begins only when the

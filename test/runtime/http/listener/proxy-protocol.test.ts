@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Exchange } from "../../../../runtime/http/exchange.ts";
 import { readForwardedFor } from "../../../../runtime/http/listener/forwarded-for.ts";
 import { readProxyHeader } from "../../../../runtime/http/listener/proxy-protocol.ts";
-import { startRedirectServer } from "../../../../runtime/http/listener/redirect-server.ts";
+import { startPlainServer } from "../../../../runtime/http/listener/plain-server.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../../../runtime/http/listener/server.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { openListenerCertificates } from "../../../support/certificates.ts";
@@ -262,8 +262,8 @@ describe("use_proxy_protocol", () => {
     }
   });
 
-  test("the redirect listener also expects the head", async () => {
-    const redirects = await startRedirectServer({
+  test("the plain listener next to the TLS one also expects the head", async () => {
+    const redirects = await startPlainServer({
       address: "127.0.0.1:0",
       securePort: 443,
       servesHost: () => true,

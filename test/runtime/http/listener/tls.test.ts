@@ -14,7 +14,7 @@ import {
   type Certificates,
 } from "../../../../runtime/http/listener/certificates.ts";
 import type { HttpServer } from "../../../../runtime/http/listener/server.ts";
-import { startRedirectServer } from "../../../../runtime/http/listener/redirect-server.ts";
+import { startPlainServer } from "../../../../runtime/http/listener/plain-server.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import {
   makeTestCertificate,
@@ -181,12 +181,12 @@ describe("the TLS listener", () => {
   });
 });
 
-describe("the redirecting listener", () => {
+describe("the plain listener next to the TLS one", () => {
   let redirects: HttpServer;
   const served = new Set(["app.example:8443", "mapped.example"]);
   beforeAll(
     async () =>
-      (redirects = await startRedirectServer({
+      (redirects = await startPlainServer({
         address: "127.0.0.1:0",
         securePort: 8443,
         servesHost: (host) => served.has(host),

@@ -12,7 +12,7 @@ import type { Exchange } from "../exchange.ts";
 import { respondBytes } from "../respond.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./server.ts";
 
-export interface RedirectOptions extends Omit<HttpServerOptions, "insecure" | "certificates" | "handle"> {
+export interface PlainOptions extends Omit<HttpServerOptions, "insecure" | "certificates" | "handle"> {
   /** Port of the TLS listener; omitted from addresses when it is 443. */
   readonly securePort: number;
   /** True if the TLS listener serves a host, "app.example.com" or "app.example.com:8443". Called for each request. */
@@ -30,7 +30,7 @@ export interface PlainRoutes {
 }
 
 /** @throws GatewayError as `createHttpServer()` */
-export function startRedirectServer(options: RedirectOptions): Promise<HttpServer> {
+export function startPlainServer(options: PlainOptions): Promise<HttpServer> {
   return createHttpServer({ ...options, insecure: true, handle: (exchange) => answer(exchange, options) });
 }
 
@@ -39,7 +39,7 @@ export function startRedirectServer(options: RedirectOptions): Promise<HttpServe
  * methods 403: the body has already crossed the network in plain text, and a redirect would hide that from the client's
  * administrator.
  */
-function answer(exchange: Exchange, { securePort, servesHost, plain, challengeAnswer }: RedirectOptions): void {
+function answer(exchange: Exchange, { securePort, servesHost, plain, challengeAnswer }: PlainOptions): void {
   const { method, path, query } = exchange;
   const hostname = exchange.host.replace(/:[0-9]+$/, "");
   if (challengeAnswer && path.startsWith(ACME_PATH) && (method === "GET" || method === "HEAD")) {
