@@ -178,7 +178,7 @@ function takes<R extends RoutedRoute, P>({ route }: Slot<R, P>, request: AskedRe
 /**
  * Adds a route to those of its path. Of two with equal conditions, which validation rejects, the last one counts.
  *
- * Sorted later and once: routes of one path can be as many as there are.
+ * Sorted once, at the first request, when all are here: routes of one path can be as many as there are.
  */
 function chain<R extends RoutedRoute, P>(first: Slot<R, P> | undefined, slot: Slot<R, P>): Slot<R, P> {
   if (first === undefined) return slot;
@@ -186,7 +186,6 @@ function chain<R extends RoutedRoute, P>(first: Slot<R, P> | undefined, slot: Sl
     return slot;
   first.all ??= { slots: [first], isSorted: false };
   first.all.slots.push(slot);
-  first.all.isSorted = false;
   return first;
 }
 

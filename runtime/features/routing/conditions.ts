@@ -20,10 +20,10 @@ export interface MatchedRequest {
 type ConditionsDoc = Pick<RoutingDoc, "match_methods" | "match_headers" | "match_query" | "match_priority_order">;
 
 /** Reads each part of a request once, however many routes ask for it. */
-class AskedRequest {
+export class AskedRequest {
   readonly #request: MatchedRequest;
   readonly #headers = new Map<string, string | undefined>();
-  #parameters: Map<string, string> | undefined;
+  #parameters: ReadonlyMap<string, string> | undefined;
 
   constructor(request: MatchedRequest) {
     this.#request = request;
@@ -34,25 +34,16 @@ class AskedRequest {
   }
 
   header(lowerName: string): string | undefined {
-    const known = this.#headers.get(lowerName);
-    if (known !== undefined || this.#headers.has(lowerName)) return known;
-    const value = this.#request.header(lowerName);
-    this.#headers.set(lowerName, value);
-    return value;
+    if (!this.#headers.has(lowerName)) this.#headers.set(lowerName, this.#request.header(lowerName));
+    return this.#headers.get(lowerName);
   }
 
   /** The first of repeated parameters counts. */
   parameter(name: string): string | undefined {
-    if (this.#parameters === undefined) {
-      this.#parameters = new Map();
-      for (const [sent, value] of new URLSearchParams(this.#request.query))
-        if (!this.#parameters.has(sent)) this.#parameters.set(sent, value);
-    }
+    this.#parameters ??= new Map([...new URLSearchParams(this.#request.query)].reverse());
     return this.#parameters.get(name);
   }
 }
-
-export type { AskedRequest };
 
 const known = new WeakMap<MatchedRequest, AskedRequest>();
 
