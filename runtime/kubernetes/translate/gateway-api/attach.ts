@@ -22,18 +22,16 @@ export interface RouteAttachment {
   readonly accepted: Condition;
 }
 
-export type AttachContext = Pick<GatewaysReading, "gateways">;
-
 export function attach(
   kind: GatewayRouteKind,
   route: GatewayRoute,
-  context: AttachContext,
+  gateways: GatewaysReading["gateways"],
 ): readonly RouteAttachment[] {
   const patterns = new Map<string, string>();
   return (route.spec?.parentRefs ?? []).flatMap((ref) => {
     const { group = GATEWAY_GROUP, kind: parent = "Gateway", namespace = namespaceOf(route), name } = ref;
     const key = `${namespace}/${name}`;
-    const gateway = group === GATEWAY_GROUP && parent === "Gateway" ? context.gateways.get(key) : undefined;
+    const gateway = group === GATEWAY_GROUP && parent === "Gateway" ? gateways.get(key) : undefined;
     return gateway ? [attachTo(ref, key, gateway, kind, route, patterns)] : [];
   });
 }

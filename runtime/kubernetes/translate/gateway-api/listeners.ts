@@ -274,27 +274,22 @@ function createGrants(grants: readonly ReferenceGrant[]): IsGranted {
     const question = JSON.stringify([from.group, from.kind, from.namespace, to.namespace]);
     let granted = answers.get(question);
     if (!granted) answers.set(question, (granted = grantedTo(from, byNamespace.get(to.namespace) ?? [])));
-    return [to.name, undefined].some((name) => granted.has(targetText({ ...to, name })));
+    return granted.has(targetText(to.group, to.kind, to.name)) || granted.has(targetText(to.group, to.kind));
   };
 }
 
 function grantedTo(from: Reference["from"], grants: readonly ReferenceGrant[]): ReadonlySet<string> {
-  const isFrom = (each: NonNullable<NonNullable<ReferenceGrant["spec"]>["from"]>[number]): boolean =>
-    (each.group ?? "") === from.group && each.kind === from.kind && each.namespace === from.namespace;
   return new Set(
-    grants.flatMap(({ spec }) =>
-      (spec?.from ?? []).some(isFrom)
-        ? (spec?.to ?? []).map(({ group = "", kind = "", name }) => targetText({ group, kind, name }))
-        : [],
-    ),
+    grants.flatMap(({ spec }) => {
+      const isFrom = (spec?.from ?? []).some(
+        (each) => (each.group ?? "") === from.group && each.kind === from.kind && each.namespace === from.namespace,
+      );
+      return isFrom ? (spec?.to ?? []).map(({ group = "", kind = "", name }) => targetText(group, kind, name)) : [];
+    }),
   );
 }
 
 /** @param name undefined: every name */
-function targetText({
-  group,
-  kind,
-  name,
-}: Omit<Reference["to"], "name" | "namespace"> & { name?: string | undefined }) {
+function targetText(group: string, kind: string, name?: string): string {
   return JSON.stringify([group, kind, name ?? null]);
 }

@@ -65,7 +65,7 @@ export async function readGatewayApi(
   };
 
   async function readRoute(kind: GatewayRouteKind, route: GatewayRoute): Promise<AttachedRoute> {
-    const attachments = attach(kind, route, { gateways: taking });
+    const attachments = attach(kind, route, taking);
     const isAccepted = attachments.some(({ listeners }) => listeners.length > 0);
     const about = { ...context, ...gateways, policies, backendTls };
     const drafted = isAccepted ? await draftRoute(kind, route, attachments, about) : undefined;
