@@ -6,7 +6,7 @@ import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { createHostCertificates } from "./http/listener/host-certificates.ts";
 import { startPlainServer } from "./http/listener/plain-server.ts";
 import type { Exchange } from "./http/exchange.ts";
-import { createHttpServer } from "./http/listener/server.ts";
+import { createHttpServer, type HttpServerOptions } from "./http/listener/server.ts";
 import type { Proxy } from "./proxy/handle.ts";
 
 export async function openListeners(
@@ -35,9 +35,9 @@ export async function openListeners(
     proxyProtocol: boot.useProxyProtocol,
     forwardedFor: boot.forwardedFor,
     log,
-    onRefused: (reason: Parameters<typeof metrics.refused>[0]) => metrics.refused(reason),
-    onUnanswered: (by: "client" | "gateway", requests: number) => metrics.unanswered(by, requests),
-  };
+    onRefused: (reason) => metrics.refused(reason),
+    onUnanswered: (by, requests) => metrics.unanswered(by, requests),
+  } satisfies Partial<HttpServerOptions>;
   const server = await createHttpServer({
     address: boot.address,
     insecure: boot.insecureServer,
