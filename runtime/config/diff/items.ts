@@ -42,11 +42,7 @@ function pathFilling(matches: (path: string) => boolean): Filling {
 }
 
 /** @param path of the server's endpoint @param classes of its tools on each side */
-export function messagesOf(
-  leaves: readonly Leaf[],
-  path: string,
-  classes: readonly ToolClasses[] = [],
-): readonly Item[] {
+export function messagesOf(leaves: readonly Leaf[], path: string, classes: readonly ToolClasses[]): readonly Item[] {
   const http = { method: "POST", path };
   const of = (name: string): readonly StringMatch[] =>
     leaves.flatMap((leaf) => (leaf.criterion.name === name ? [leaf.data as StringMatch] : []));

@@ -11,7 +11,7 @@ import { type ConformancePrograms, installConformance } from "./install.ts";
 import { KNOWN_FAILURES } from "./known-failures.ts";
 import { openNetwork } from "./network.ts";
 import { startNode } from "./node.ts";
-import { runSuite, SUITE_LOG, type SuiteOptions, type SuiteResult } from "./suite.ts";
+import { runSuite, SUITE_LOG, type SuiteResult } from "./suite.ts";
 
 const CLASS = "gateway-conformance";
 /** While the tests are collected, since the suite has the names of its tests. */
@@ -27,7 +27,7 @@ async function results(): Promise<readonly SuiteResult[]> {
   await createClass(cluster);
   cleanUp.adopt(await startNode(cluster, programs.echo), (each) => each.close());
   const only = process.env["GATEWAY_SUITE_TEST"];
-  return await runWith(cluster, programs, { only });
+  return await runWith(cluster, programs, only);
 }
 
 /** Requests need no sign-in: the suite has none. */
@@ -55,7 +55,7 @@ async function createClass(cluster: Cluster): Promise<void> {
 async function runWith(
   cluster: Cluster,
   { suite }: ConformancePrograms,
-  { only }: Pick<SuiteOptions, "only">,
+  only: string | undefined,
 ): Promise<readonly SuiteResult[]> {
   const gateway = await startGateway(cluster);
   try {

@@ -17,7 +17,7 @@ const MAIN = new URL("../../../runtime/main.ts", import.meta.url).pathname;
 /** In this network. */
 const ADMIN_PORT = 9901;
 /** Of the suite. */
-export const NAMESPACES: readonly string[] = ["infra", "app-backend", "web-backend"].map(
+const NAMESPACES: readonly string[] = ["infra", "app-backend", "web-backend"].map(
   (name) => `gateway-conformance-${name}`,
 );
 /** Further ports of HTTP listeners, which a load balancer would send to the gateway's one. */
