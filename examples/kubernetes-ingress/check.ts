@@ -126,7 +126,7 @@ await steps.step("an MCP server asks programs for a token", async () => {
   steps.match(String(headers["www-authenticate"]), /resource_metadata=/);
 });
 
-await steps.step("nobody serves the host of the mistake", async () => {
+await steps.step("no route serves the host of the mistake", async () => {
   steps.equal((await get("mistake.example.com", "/")).status, 404);
 });
 

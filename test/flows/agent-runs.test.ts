@@ -361,7 +361,7 @@ describe("an agent run", () => {
     expect(shown.text).toContain("before you connect your account");
     expect(shown.text.match(/>Connect</g)).toHaveLength(1);
     await browser.submit(shown, formOf(shown), { decision: "approve" });
-    // Approved, but the account is missing: the workload learns whom to ask.
+    // Approved, but the account is missing: the workload learns which user to ask.
     expect((await exchange("pod-account", { resource })).json()["error"]).toBe("interaction_required");
 
     const other = await runs("pod-account-2", { body: { servers: [resource] } });

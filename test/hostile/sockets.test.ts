@@ -162,7 +162,7 @@ const OTHERS: readonly [string, string, number][] = [
   ["no HTTP", "what is this\r\n\r\n", 400],
   ["a bad Host", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400],
   ["an expectation that cannot be met", `${GET}Expect: tea\r\n\r\n`, 417],
-  ["a body that nobody wants", "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 10000000\r\n\r\nab", 404],
+  ["a body for an unknown host", "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 10000000\r\n\r\nab", 404],
   ["Connection: close", `${GET}Connection: close\r\n\r\n`, 200],
   ["HTTP/1.0", "GET /no HTTP/1.0\r\nHost: app.example\r\n\r\n", 200],
 ];

@@ -75,7 +75,7 @@ function validateReach(
     }
     // The longest one: a shorter one is never tried, since the server's own route has no conditions.
     const parts = conditional.size === 0 ? undefined : findPlace(conditional, server.host, path);
-    // All of them: those that are older decide whether the server is valid, and so whether the newer ones are.
+    // All of them: the older ones decide whether the server is valid, and so whether the newer ones are.
     for (const { route, base, exact } of parts ?? []) {
       if (!exact && (server.exact || base.length < server.base.replace(/\/$/, "").length)) continue;
       const message = `takes a part of the requests to ${quote(path || "/")}, the address of the MCP server `;

@@ -31,7 +31,7 @@ export const ONE_RECORD: Check = {
 };
 
 /**
- * Of a host that no route has (421), or with a path that none has (404), nothing is decided. A tool call whose token is worth
+ * Of a host that no route has (404 or 421), or with a path that none has (404), nothing is decided. A tool call whose token is worth
  * nothing is refused before it is read: its record shows no tag.
  */
 function isDecided({ outcome, facts: { status, how } }: Asked): boolean {
