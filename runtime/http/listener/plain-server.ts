@@ -8,6 +8,7 @@
 import { ACME_PATH } from "./issued-certificates.ts";
 import { AI_CATALOG_PATH } from "../../features/catalog/paths.ts";
 import { isOwnPath } from "../../features/routing/own-paths.ts";
+import { withoutPort } from "../../shared/http/target.ts";
 import type { Exchange } from "../exchange.ts";
 import { respondBytes } from "../respond.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./server.ts";
@@ -41,7 +42,7 @@ export function startPlainServer(options: PlainOptions): Promise<HttpServer> {
  */
 function answer(exchange: Exchange, { securePort, servesHost, plain, challengeAnswer }: PlainOptions): void {
   const { method, path, query } = exchange;
-  const hostname = exchange.host.replace(/:[0-9]+$/, "");
+  const hostname = withoutPort(exchange.host);
   if (challengeAnswer && path.startsWith(ACME_PATH) && (method === "GET" || method === "HEAD")) {
     const body = challengeAnswer(hostname, path.slice(ACME_PATH.length));
     if (body !== undefined) return respond(exchange, 200, ["content-type", "application/octet-stream"], body);

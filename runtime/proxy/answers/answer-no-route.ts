@@ -1,6 +1,7 @@
 import type { NoRouteReason } from "../../features/routing/apply-host-routes.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondError } from "../../http/respond.ts";
+import { withoutPort } from "../../shared/http/target.ts";
 
 /**
  * Responds to a request for a host that no route names. 421 sends clients to another connection (RFC 9110 §15.5.20), so it is
@@ -9,7 +10,7 @@ import { respondError } from "../../http/respond.ts";
  */
 export function answerUnknownHost(exchange: Exchange): void {
   const { serverName, host } = exchange;
-  const isReused = serverName !== undefined && serverName.toLowerCase() !== host.replace(/:[0-9]+$/, "");
+  const isReused = serverName !== undefined && serverName.toLowerCase() !== withoutPort(host);
   const parts = { code: "host.unknown", message: "This gateway does not serve this host" } as const;
   respondError(exchange, isReused ? 421 : 404, parts);
 }

@@ -28,6 +28,7 @@ import { addConfiguredHeaders } from "../../features/headers/apply-request.ts";
 import type { HopCounter } from "./hop-count.ts";
 import type { RequestContext } from "../request-context.ts";
 import { upstreamEventId } from "../answers/stream-end-id.ts";
+import { withoutPort } from "../../shared/http/target.ts";
 import { asksForTrailers } from "../../shared/http/trailers.ts";
 import { mayTrail } from "./trailers.ts";
 
@@ -220,7 +221,7 @@ function templateValues(deps: RequestHeaderDeps, context: RequestContext): Templ
 
 /** On wildcard routes the requested host, without port. */
 function wildcardHost({ exchange, prepared }: RequestContext): string | undefined {
-  return prepared.route.isWildcard ? exchange.host.replace(/:[0-9]+$/, "") : undefined;
+  return prepared.route.isWildcard ? withoutPort(exchange.host) : undefined;
 }
 
 /** A client's header as substitutions see it: without our credentials and without claims about identity. */

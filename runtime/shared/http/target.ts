@@ -109,6 +109,11 @@ export function canonicalAuthority(text: string, defaultPort: string): string | 
   return Number(port) === Number(defaultPort) ? name : `${name}:${Number(port)}`;
 }
 
+/** @param host canonical */
+export function withoutPort(host: string): string {
+  return host.replace(/:[0-9]+$/, "");
+}
+
 /**
  * One form per path: upper-case hex, unreserved characters decoded, the rest encoded (RFC 3986 §6.2.2). Escapes must
  * decode to UTF-8: upstreams disagree about overlong forms, surrogates and other encodings.
