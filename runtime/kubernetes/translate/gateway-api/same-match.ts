@@ -49,7 +49,7 @@ function isGatewayApi({ policies }: IngressDraft): boolean {
 }
 
 function pathOf({ place, doc }: DraftRoute): string {
-  // Of two origins with one host and port, only one scheme is valid (config/rules/plain-routes.ts).
+  // Origins with the same host and port have the same scheme: others are invalid (config/rules/plain-routes.ts).
   const port = /:[0-9]+$/.exec(String(doc["from"]))?.[0] ?? "";
   return `${canonicalPattern(place.host)}${port} ${place.match.kind} ${place.match.path}`;
 }
