@@ -136,8 +136,6 @@ export class Validator {
       () => ({ type: "in-force", at }),
       () => (message) => (message.type === "kept" ? message : undefined),
     );
-    // From now on the process serves requests, so later work needs a thread.
-    if (this.#isMainThread) this.#worker = undefined;
     for (const owner of changes.removed) this.#previous.delete(owner);
     for (const { owner, since, sealed = this.#previous.get(owner)?.sealed } of changes.changed) {
       if (sealed !== undefined) this.#previous.set(owner, { owner, since, sealed });
@@ -190,8 +188,8 @@ export class Validator {
       const limitMs = what === "load" || what === "in-force" ? LOAD_TIMEOUT_MS : OWNER_TIMEOUT_MS;
       try {
         const answer = await converse(thread, question(), limitMs, receive(thread));
-        // A load is followed by `inForce`.
-        if (this.#isMainThread && what === "validate") this.#worker = undefined;
+        // A load is followed by `inForce`; after that the process serves requests, so later work needs a thread.
+        if (this.#isMainThread && what !== "load") this.#worker = undefined;
         return answer;
       } catch (error) {
         this.#discard(thread);
