@@ -7,6 +7,7 @@ import { ACCESS_DENIED_CODE } from "../../mcp/refuse.ts";
 import { bindingOf } from "../announced-address.ts";
 import type { Streams } from "../forwarding/streams.ts";
 import type { RequestContext } from "../request-context.ts";
+import { after } from "../steps.ts";
 import type { PendingAnswers } from "./pending-answers.ts";
 import { askMember, type RouteMember, type RunMember } from "./ask-member.ts";
 import type { GapReason, Gaps } from "./gaps.ts";
@@ -81,20 +82,16 @@ export class MemberCalls {
   }
 
   #start(rounds: Rounds): Promise<void> | void {
-    const { links } = this.#deps;
-    const { call, sessions } = rounds;
-    const { context, member, client } = call;
-    const known = links.known(context, member, sessions);
-    if (known !== undefined) return this.#send(rounds, known);
-    return links.open(context, member, sessions, client.legacyCapabilities).then((link) => this.#send(rounds, link));
+    const { context, member, client } = rounds.call;
+    const opened = this.#deps.links.open(context, member, rounds.sessions, client.legacyCapabilities);
+    return after(opened, (link) => this.#send(rounds, link));
   }
 
   #send(rounds: Rounds, link: Link | LinkFailure): void {
-    const { call, open, body, sessions } = rounds;
-    const { context, member, reply } = call;
+    const { context, member, reply } = rounds.call;
     if (typeof link === "string") return this.#unavailable(context, member, link, reply);
     if (reply.isOver) return link.close();
-    this.#exchange({ ...call, body }, link, sessions !== undefined, open, (end) => {
+    this.#exchange(rounds, link, (end) => {
       link.close();
       if (end === "answered") return;
       this.#again(rounds, end).catch((error: unknown) => context.exchange.broke(error));
@@ -131,20 +128,16 @@ export class MemberCalls {
       : "Unknown request state";
   }
 
-  #exchange(
-    { context, client, body, args, calledAs, reply }: MemberCall,
-    link: Link,
-    isKept: boolean,
-    open: OpenCall,
-    done: (end: RelayEnd) => void,
-  ): void {
+  #exchange(rounds: Rounds, link: Link, done: (end: RelayEnd) => void): void {
+    const { open, body, sessions } = rounds;
+    const { context, client, args, calledAs, reply } = rounds.call;
     open.wasSent = true;
     const { run, seals, links, gaps, current } = this.#deps;
     const { member, version, session } = link;
     const { prefix } = member;
     const key = client.isModern ? undefined : runningKey(context, body["id"]);
-    const call =
-      isKept && session !== undefined ? { prefix, version, session, method: String(body["method"]) } : undefined;
+    const resumable = sessions !== undefined && session !== undefined;
+    const call = resumable ? { prefix, version, session, method: String(body["method"]) } : undefined;
     const options = {
       run,
       current,

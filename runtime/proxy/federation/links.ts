@@ -71,21 +71,39 @@ export class Links {
   }
 
   /**
+   * Without a promise if the member need not be asked.
+   *
    * @param sessions of the client, from its session ID
    * @param capabilities that the client declared, for members with sessions
    * @param wantsSession servers of both revisions do more for the revision of the client: sessions for a client with one
    */
-  async open(
+  open(
     caller: RequestContext,
     member: RouteMember,
     sessions: MemberSessions | undefined,
     capabilities: MessageJson,
     timeoutMs = ASK_MS,
     wantsSession = false,
-  ): Promise<Link | LinkFailure> {
-    const known = this.known(caller, member, sessions, wantsSession);
-    if (known !== undefined) return known;
+  ): Link | Promise<Link | LinkFailure> {
+    const kept = sessions?.get(member.prefix);
+    if (kept !== undefined) {
+      const [version = LEGACY, session] = kept.split(" ");
+      return legacyLink(member, version, session || undefined);
+    }
     const era = this.#eraFor(caller, member);
+    if (era?.isModern === true && !wantsSession) return modernLink(member, undefined);
+    if (era?.statelessVersion !== undefined) return legacyLink(member, era.statelessVersion, undefined);
+    return this.#ask(caller, member, era, capabilities, timeoutMs, wantsSession);
+  }
+
+  async #ask(
+    caller: RequestContext,
+    member: RouteMember,
+    era: KnownEra | undefined,
+    capabilities: MessageJson,
+    timeoutMs: number,
+    wantsSession: boolean,
+  ): Promise<Link | LinkFailure> {
     const endMs = performance.now() + timeoutMs;
     if (era === undefined) {
       const discovered = await this.#discover(caller, member, timeoutMs);
@@ -94,23 +112,6 @@ export class Links {
     }
     if (this.isModern(member)) return this.#openEither(caller, member, capabilities, endMs);
     return this.#initialize(caller, member, capabilities, Math.max(1, endMs - performance.now()));
-  }
-
-  /** @returns the link if the member need not be asked for it */
-  known(
-    caller: RequestContext,
-    member: RouteMember,
-    sessions: MemberSessions | undefined,
-    wantsSession = false,
-  ): Link | undefined {
-    const kept = sessions?.get(member.prefix);
-    if (kept !== undefined) {
-      const [version = LEGACY, session] = kept.split(" ");
-      return legacyLink(member, version, session || undefined);
-    }
-    const era = this.#eraFor(caller, member);
-    if (era?.isModern === true && !wantsSession) return modernLink(member, undefined);
-    return era?.statelessVersion === undefined ? undefined : legacyLink(member, era.statelessVersion, undefined);
   }
 
   /** A session of a member of the later revision that has sessions as well. */

@@ -52,7 +52,7 @@ export async function openAll(
   timeoutMs?: number,
   wantsSession = false,
 ): Promise<OpenedLinks> {
-  const { answers, gaps } = await askAll(members, (member) =>
+  const { answers, gaps } = await askAll(members, async (member) =>
     links.open(caller, member, sessions, legacyCapabilities, timeoutMs, wantsSession),
   );
   return { links: answers.map(({ answer }) => answer), gaps };
