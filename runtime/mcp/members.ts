@@ -26,7 +26,9 @@ export type Member =
   | "ref"
   | typeof PROTOCOL_VERSION;
 
+/** Members of `_meta`. */
 export const PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion";
+export const CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
 const MEMBERS: readonly Member[] = [
   "jsonrpc",

@@ -6,6 +6,7 @@
  */
 import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
+import { CLIENT_CAPABILITIES } from "../members.ts";
 import { isBesideArguments, type McpMessage } from "../message.ts";
 import { isOwnState, OWN_STATE } from "./request-state.ts";
 
@@ -51,7 +52,7 @@ export function elicitationOf({ bytes, isModern }: Pick<McpMessage, "bytes" | "i
   const params = paramsOf(bytes);
   if (Object.hasOwn(params, "requestState") || Object.hasOwn(params, "inputResponses")) return undefined;
   const meta = params["_meta"];
-  const capabilities = isRecord(meta) ? meta["io.modelcontextprotocol/clientCapabilities"] : undefined;
+  const capabilities = isRecord(meta) ? meta[CLIENT_CAPABILITIES] : undefined;
   const declared = isRecord(capabilities) ? capabilities["elicitation"] : undefined;
   if (!isRecord(declared)) return undefined;
   if (isRecord(declared["url"])) return "url";

@@ -1,5 +1,6 @@
 /** Messages between a client and a member that speak different revisions: sessions (until 2025-11-25) or none (from 2026-07-28). */
 import { VERSION } from "../../shared/version.ts";
+import { CLIENT_CAPABILITIES, PROTOCOL_VERSION } from "../members.ts";
 import { MODERN_FROM } from "../mirrors.ts";
 import { recordOf, type MessageJson } from "./json.ts";
 
@@ -10,10 +11,7 @@ export const LEGACY_VERSIONS: readonly string[] = [LEGACY, "2025-06-18", "2025-0
 
 /** Members of `_meta` that belong to one hop. */
 const OF_HOP = "io.modelcontextprotocol/";
-/** Written out: a name that is put together for each message costs more than its use. */
-export const META_VERSION = "io.modelcontextprotocol/protocolVersion";
 export const META_CLIENT = "io.modelcontextprotocol/clientInfo";
-export const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
 /** Name of the gateway, for members. */
 export const CLIENT_INFO = { name: "gateform", version: VERSION };
@@ -29,9 +27,9 @@ export function requestFor(request: MessageJson, memberIsModern: boolean, client
   const params = recordOf(request["params"]);
   const meta = ownMembers(recordOf(params["_meta"]));
   if (memberIsModern) {
-    meta[META_VERSION] = MODERN;
+    meta[PROTOCOL_VERSION] = MODERN;
     meta[META_CLIENT] = CLIENT_INFO;
-    meta[META_CAPABILITIES] = client.capabilities;
+    meta[CLIENT_CAPABILITIES] = client.capabilities;
   }
   // Members of the later revision make tasks unasked, for clients that declare it.
   const { _meta: _, task, ...others } = params;

@@ -7,6 +7,7 @@
 import { isRecord } from "../../shared/is-record.ts";
 import { spanAt } from "../../policy/mcp/argument-span.ts";
 import { foldWords } from "../../policy/mcp/fold-case.ts";
+import { CLIENT_CAPABILITIES } from "../members.ts";
 import { isBesideArguments, type McpMessage } from "../message.ts";
 import { replaceIn, type Replacement } from "./replace-texts.ts";
 import type { OpenedTask } from "./task-ids.ts";
@@ -58,13 +59,7 @@ export function declaresTasks({ bytes }: Pick<McpMessage, "bytes">): boolean {
   return isRecord(value);
 }
 
-const DECLARED = [
-  "params",
-  "_meta",
-  "io.modelcontextprotocol/clientCapabilities",
-  "extensions",
-  TASKS_EXTENSION_NAME,
-] as const;
+const DECLARED = ["params", "_meta", CLIENT_CAPABILITIES, "extensions", TASKS_EXTENSION_NAME] as const;
 
 /** @returns "unknown": it names a task of another caller */
 export function openTasks(

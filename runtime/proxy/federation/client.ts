@@ -1,6 +1,6 @@
 /** Facts about the client of one message. */
-import { META_CAPABILITIES } from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import { CLIENT_CAPABILITIES } from "../../mcp/members.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { AskingClient } from "./lists/collect.ts";
 
@@ -10,7 +10,7 @@ export const SELF = "";
 export function clientOf({ message, memberSessions }: RequestContext, body: MessageJson): AskingClient {
   const params = recordOf(body["params"]);
   if (message?.isModern === true) {
-    const capabilities = recordOf(recordOf(params["_meta"])[META_CAPABILITIES]);
+    const capabilities = recordOf(recordOf(params["_meta"])[CLIENT_CAPABILITIES]);
     return { isModern: true, side: { isModern: true, capabilities }, legacyCapabilities: {}, sessions: undefined };
   }
   const kept = memberSessions?.get(SELF);

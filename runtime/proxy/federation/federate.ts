@@ -4,7 +4,7 @@
  * Untrusted input: the client's message, which the steps before have read and decided, and all that members send. Promises: a
  * request goes to one member at most, under its own name for it; a member that fails takes only its part away.
  */
-import { META_CAPABILITIES, META_VERSION, MODERN } from "../../mcp/federation/eras.ts";
+import { MODERN } from "../../mcp/federation/eras.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import type { Keys } from "../../shared/keys.ts";
 import { inward } from "../../mcp/federation/carry.ts";
@@ -12,6 +12,7 @@ import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import { readClientMessage } from "../../mcp/federation/raw-arguments.ts";
 import { readAdvertised, readAppUri, readTask } from "../../mcp/federation/names.ts";
 import type { FederatedSessions } from "../../mcp/federation/sessions.ts";
+import { CLIENT_CAPABILITIES, PROTOCOL_VERSION } from "../../mcp/members.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import { upstreamEventId } from "../answers/stream-end-id.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -280,7 +281,7 @@ class FederatedEndpoint {
 /** Required of every request of 2026-07-28. */
 function hasRequiredMeta(body: MessageJson): boolean {
   const meta = recordOf(recordOf(body["params"])["_meta"]);
-  return meta[META_VERSION] === MODERN && isRecord(meta[META_CAPABILITIES]);
+  return meta[PROTOCOL_VERSION] === MODERN && isRecord(meta[CLIENT_CAPABILITIES]);
 }
 
 function withUri(body: MessageJson, uri: string): MessageJson {

@@ -5,16 +5,10 @@
  * unavailable) are not cached.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import {
-  CLIENT_INFO,
-  LEGACY,
-  META_CAPABILITIES,
-  META_CLIENT,
-  META_VERSION,
-  MODERN,
-} from "../../mcp/federation/eras.ts";
+import { CLIENT_INFO, LEGACY, META_CLIENT, MODERN } from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import type { MemberSessions } from "../../mcp/federation/sessions.ts";
+import { CLIENT_CAPABILITIES, PROTOCOL_VERSION } from "../../mcp/members.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerTo, askMember, type RouteMember, type MemberAnswer, type RunMember } from "./ask-member.ts";
@@ -164,9 +158,9 @@ export class Links {
   /** @returns the result of a modern member, "invalid" for another one */
   async #discover(caller: RequestContext, member: RouteMember, timeoutMs: number): Promise<MessageJson | LinkFailure> {
     const meta = {
-      [META_VERSION]: MODERN,
+      [PROTOCOL_VERSION]: MODERN,
       [META_CLIENT]: CLIENT_INFO,
-      [META_CAPABILITIES]: {},
+      [CLIENT_CAPABILITIES]: {},
     };
     const message = { jsonrpc: "2.0", id: PROBE_ID, method: "server/discover", params: { _meta: meta } };
     const outgoing = { method: "POST", message, version: MODERN } as const;
