@@ -14,51 +14,56 @@ export const APACHE = "/usr/sbin/apache2";
 const MODULES = "/usr/lib/apache2/modules";
 export const APACHE_OPENIDC = `${MODULES}/mod_auth_openidc.so`;
 
-const NEEDED = [
-  "mpm_event",
-  "authn_core",
-  "authz_core",
-  "authz_user",
-  "proxy",
-  "proxy_http",
-  "headers",
-  "auth_openidc",
-];
+const NEEDED = ["mpm_event", "authn_core", "authz_core", "authz_user", "proxy", "proxy_http", "auth_openidc"];
 /** Each request in flight has one; waiting connections have none. */
 const THREADS = 128;
 
-export async function startApache(directory: string, upstream: number, start: PeerStart): Promise<Child> {
-  const port = await freePort();
-  const folder = join(directory, "apache");
-  await mkdir(folder, { recursive: true });
-  const config = join(folder, "apache.conf");
-  const modules = NEEDED.map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`).join("\n");
-  // Its processes may not be root's; nobody else may be chosen by anybody else.
+export interface ApacheBase {
+  readonly folder: string;
+  readonly port: number;
+  /** Further modules. */
+  readonly modules: readonly string[];
+  readonly threads: number;
+  /** Waiting connections for each thread. */
+  readonly asyncFactor: number;
+}
+
+/** @returns the start of a configuration: one process, and the format `line` for logs */
+export function apacheBase({ folder, port, modules, threads, asyncFactor }: ApacheBase): string {
+  // Processes cannot stay root's, and other users cannot choose one.
   const user = process.getuid?.() === 0 ? "User www-data\nGroup www-data\n" : "";
-  await writeFile(
-    config,
-    `ServerRoot ${folder}
+  return `ServerRoot ${folder}
 DefaultRuntimeDir ${folder}
 PidFile ${folder}/pid
 ErrorLog ${folder}/error.log
 ServerName localhost
 Listen 127.0.0.1:${port}
 Mutex pthread
-${user}${modules}
+${user}${[...NEEDED, ...modules].map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`).join("\n")}
 StartServers 1
 ServerLimit 1
-ThreadsPerChild ${THREADS}
-ThreadLimit ${THREADS}
-MaxRequestWorkers ${THREADS}
-MinSpareThreads ${THREADS}
-MaxSpareThreads ${THREADS}
-AsyncRequestWorkerFactor 64
+ThreadsPerChild ${threads}
+ThreadLimit ${threads}
+MaxRequestWorkers ${threads}
+MinSpareThreads ${threads}
+MaxSpareThreads ${threads}
+AsyncRequestWorkerFactor ${asyncFactor}
 MaxConnectionsPerChild 0
 KeepAlive On
 MaxKeepAliveRequests 0
 KeepAliveTimeout 600
 LogFormat "{\\"time\\":\\"%{%FT%T}t\\",\\"user\\":\\"%u\\",\\"method\\":\\"%m\\",\\"path\\":\\"%U\\",\\"status\\":%>s}" line
-CustomLog ${folder}/access.log line
+`;
+}
+
+export async function startApache(directory: string, upstream: number, start: PeerStart): Promise<Child> {
+  const port = await freePort();
+  const folder = join(directory, "apache");
+  await mkdir(folder, { recursive: true });
+  const config = join(folder, "apache.conf");
+  await writeFile(
+    config,
+    `${apacheBase({ folder, port, modules: ["headers"], threads: THREADS, asyncFactor: 64 })}CustomLog ${folder}/access.log line
 OIDCOAuthVerifySharedKeys ${AUDIENCE_SECRET}
 OIDCOAuthRemoteUserClaim email
 <Location />

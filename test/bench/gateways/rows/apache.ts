@@ -3,11 +3,10 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { apacheBase } from "../../peers/apache.ts";
 import { type Contender, NO_TOOLS, PROVIDER_CLIENT, sessionAndBearerOf } from "../contender.ts";
 import { AUDIENCE } from "../issuer.ts";
 
-const MODULES = "/usr/lib/apache2/modules";
-const NEEDED = ["mpm_event", "authn_core", "authz_core", "authz_user", "proxy", "proxy_http", "auth_openidc"];
 /** Each request in flight has one. */
 const THREADS = 64;
 
@@ -23,8 +22,7 @@ export const APACHE_ROW: Contender = {
   showsAllTools: true,
   async start(setup) {
     const { directory, port, origin, upstream, hosts, tls, issuer, provider, program, start } = setup;
-    const modules = [...NEEDED, ...(tls ? ["ssl", "http2", "socache_shmcb"] : [])];
-    const user = process.getuid?.() === 0 ? "User www-data\nGroup www-data\n" : "";
+    const modules = tls ? ["ssl", "http2", "socache_shmcb"] : [];
     const proxy = `ProxyPass http://127.0.0.1:${upstream}/`;
     const kept = `keepalive=on enablereuse=on max=${THREADS}`;
     const guarded = (path: string, type: string, claims: readonly string[] = []): string => `<Location ${path}>
@@ -43,28 +41,7 @@ ${["email:alice@example.com", ...claims].map((claim) => `    Require claim ${cla
     const records = join(directory, "access.log");
     await writeFile(
       config,
-      `ServerRoot ${directory}
-DefaultRuntimeDir ${directory}
-PidFile ${directory}/pid
-ErrorLog ${directory}/error.log
-ServerName localhost
-Listen 127.0.0.1:${port}
-Mutex pthread
-${user}${modules.map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`).join("\n")}
-${tls ? "Protocols h2 http/1.1\nSSLSessionCache none\n" : ""}StartServers 1
-ServerLimit 1
-ThreadsPerChild ${THREADS}
-ThreadLimit ${THREADS}
-MaxRequestWorkers ${THREADS}
-MinSpareThreads ${THREADS}
-MaxSpareThreads ${THREADS}
-AsyncRequestWorkerFactor 16
-MaxConnectionsPerChild 0
-KeepAlive On
-MaxKeepAliveRequests 0
-KeepAliveTimeout 600
-LogFormat "{\\"time\\":\\"%{%FT%T}t\\",\\"user\\":\\"%u\\",\\"method\\":\\"%m\\",\\"path\\":\\"%U\\",\\"status\\":%>s}" line
-GlobalLog ${records} line
+      `${apacheBase({ folder: directory, port, modules, threads: THREADS, asyncFactor: 16 })}${tls ? "Protocols h2 http/1.1\nSSLSessionCache none\n" : ""}GlobalLog ${records} line
 OIDCProviderMetadataURL ${provider.issuer}/.well-known/openid-configuration
 OIDCClientID ${PROVIDER_CLIENT.client_id}
 OIDCClientSecret ${PROVIDER_CLIENT.client_secret}
