@@ -20,7 +20,7 @@ const { values } = parseArgs({ options: { seconds: { type: "string", default: "1
 const ROUNDS = 9;
 const BATCH = 2_000;
 
-/** A store that is no distance away and always grants. */
+/** A store in this process, which always grants. */
 const counts: SharedCounts = {
   holder: "bench",
   allot: (_, { wanted, limit, keepMs }) =>

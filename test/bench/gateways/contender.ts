@@ -1,4 +1,4 @@
-/** What a gateway of the comparison is: where it comes from, what it does, how it starts, and whom it takes for whom. */
+/** What a gateway of the comparison is: where it comes from, what it does, how it starts, and what its users send. */
 import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ export interface Setup {
   readonly hosts: readonly string[];
   readonly tls: { readonly certificateFile: string; readonly keyFile: string } | undefined;
   readonly issuer: Issuer;
-  /** Where users sign in, for those that do that. */
+  /** Where users sign in, for gateways with sessions. */
   readonly provider: IdentityProvider;
   readonly program: (name: Program) => Promise<string>;
   /** Starts a process on the contender's core and waits until it listens. */
@@ -79,7 +79,7 @@ export interface Contender {
   readonly notes: string;
   /** Works it cannot do, with the reason. */
   readonly cannot: Partial<Readonly<Record<WorkName, string>>>;
-  /** It checks nobody: whoever asks gets the answer. */
+  /** It checks no user: every request gets the response. */
   readonly isOpen?: true;
   /** It shows the tools that the policy denies. */
   readonly showsAllTools?: true;
@@ -91,6 +91,13 @@ export interface Contender {
 }
 
 export const NO_TOOLS = "it reads no message bodies";
+const MCP_ONLY = "it serves MCP only";
+export const NOT_IN_MCP_SERVERS = {
+  get: MCP_ONLY,
+  sse: "it is configured for JSON responses, not for streams",
+  routes: MCP_ONLY,
+  http2: MCP_ONLY,
+};
 
 /** The one who starts processes for a contender; `stop()` ends them all. */
 export function createStarter(name: string, directory: string, port: number) {
@@ -128,15 +135,23 @@ export async function sessionOf(origin: string, user: User, path = "/web/items")
   const browser = createBrowser();
   await visit(browser, `${origin}${path}`, { user: `${user}@example.com` });
   const cookie = browser.cookieHeader("localhost");
-  return cookie === "" ? "x-no-session: 1" : `cookie: ${cookie}`;
+  return cookie === "" ? NO_CREDENTIAL : `cookie: ${cookie}`;
 }
+
+/** The same on all paths. */
+export function everywhere(line: string): Credentials {
+  return { web: line, mcp: line, tool: line };
+}
+
+/** A header that means nothing. */
+export const NO_CREDENTIAL = "x-none: 1";
+
+/** For gateways that check no user. */
+export const withoutCredentials: Running["credentials"] = () => Promise.resolve(everywhere(NO_CREDENTIAL));
 
 /** A bearer JWT wherever one is needed. */
 export function bearerOf({ issuer }: Setup): Running["credentials"] {
-  return (user) => {
-    const line = `authorization: Bearer ${issuer.tokenOf(user)}`;
-    return Promise.resolve({ web: line, mcp: line, tool: line });
-  };
+  return (user) => Promise.resolve(everywhere(`authorization: Bearer ${issuer.tokenOf(user)}`));
 }
 
 /** A session for pages, a bearer JWT for MCP. @param path where a sign-in starts */

@@ -3,6 +3,7 @@ import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
+import { dayJwt } from "../common/jwt.ts";
 import type { User } from "./contender.ts";
 
 export const AUDIENCE = "comparison-api";
@@ -39,9 +40,7 @@ export async function startIssuer(): Promise<Issuer> {
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: ["RS256"],
   });
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const make = (user: User): string => {
-    const now = Math.floor(Date.now() / 1000);
+  const tokenOf = (user: User): string => {
     const claims = {
       iss: url,
       aud: AUDIENCE,
@@ -49,18 +48,16 @@ export async function startIssuer(): Promise<Issuer> {
       email: `${user}@example.com`,
       email_verified: true,
       groups: ["engineering"],
-      iat: now,
-      exp: now + 86_400,
       jti: randomUUID(),
     };
-    const signed = `${part({ alg: "RS256", typ: "JWT", kid: "comparison" })}.${part(claims)}`;
-    return `${signed}.${sign("sha256", Buffer.from(signed), privateKey).toString("base64url")}`;
+    const header = { alg: "RS256", kid: "comparison" };
+    return dayJwt(header, claims, (text) => sign("sha256", Buffer.from(text), privateKey));
   };
   return {
     url,
     jwks,
     publicKey: publicKey.export({ type: "spki", format: "pem" }),
-    tokenOf: make,
+    tokenOf,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -1,4 +1,4 @@
-/** `npm run bench -- --gateways`: other gateways beside this one, from package registries alone; JSON and a page. */
+/** `npm run bench -- --gateways`: other gateways next to this one, from package registries only; JSON and a page. */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
@@ -164,7 +164,7 @@ async function measureAll(
   return found;
 }
 
-/** A work with one number of connections, as far as somebody in the group does it. */
+/** Works with each number of connections, without those that no gateway of the group does. */
 function partsOf(group: readonly Contender[], works: readonly Work[]): number {
   return works
     .filter((work) => group.some(({ cannot }) => cannot[work.name] === undefined))

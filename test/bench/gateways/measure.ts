@@ -9,7 +9,7 @@ import { median } from "../common/table.ts";
 import type { Contender } from "./contender.ts";
 import type { Cell } from "./figures.ts";
 import type { Started } from "./stage.ts";
-import { ask, http2HeadersOf, upstreamConnections } from "./verify.ts";
+import { ask, headersOf, upstreamConnections } from "./verify.ts";
 import { bytesOf, questionOf, type Work } from "./works.ts";
 
 export interface MeasureOptions {
@@ -98,7 +98,7 @@ async function loadOf(work: Work, connections: number, subject: Started): Promis
   const { port, running, credentials } = subject;
   const question = questionOf(work, running, credentials);
   if (work.name === "http2") {
-    const headers = http2HeadersOf(question);
+    const headers = headersOf(question);
     return (durationMs) => loadHttp2({ port, path: question.path, headers, requests: connections, durationMs });
   }
   const request = bytesOf(port, question);

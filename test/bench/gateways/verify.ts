@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { Contender, Credentials, Running } from "./contender.ts";
+import { type Contender, type Credentials, NO_CREDENTIAL, type Running } from "./contender.ts";
 import { type Answered, isRefusal, type Question, questionOf, REFUSED, type Work, wrongWith } from "./works.ts";
 
 const PATIENCE_MS = 15_000;
@@ -65,7 +65,7 @@ export async function verifyRecords(
   }
 }
 
-function headersOf({ credential, body }: Question): Record<string, string> {
+export function headersOf({ credential, body }: Question): Record<string, string> {
   const at = credential.indexOf(":");
   return {
     accept: body === undefined ? "application/json" : "application/json, text/event-stream",
@@ -134,8 +134,5 @@ function askHttp2(port: number, question: Question): Promise<Answered> {
 
 /** Connections that the upstream has accepted so far. */
 export async function upstreamConnections(upstream: number): Promise<number> {
-  return Number((await ask(upstream, { path: "/connections", credential: "x-none: 1" })).text);
+  return Number((await ask(upstream, { path: "/connections", credential: NO_CREDENTIAL })).text);
 }
-
-/** HTTP headers of a question, for the load over HTTP/2. */
-export const http2HeadersOf = headersOf;

@@ -1,6 +1,6 @@
 /** The works: what is asked, by which path, and what the right response is. */
 import { itemsRequest, postRequest } from "../common/requests.ts";
-import type { Credentials, Running, User, Variant, WorkName } from "./contender.ts";
+import { type Credentials, NO_CREDENTIAL, type Running, type User, type Variant, type WorkName } from "./contender.ts";
 import { DENIED_PREFIX, DENIED_TOOLS, EVENTS, ITEMS_BYTES, ROUTES, TOOLS } from "./sizes.ts";
 
 export const MANY = 32;
@@ -47,8 +47,6 @@ export interface Question {
   readonly body?: string;
 }
 
-const NOBODY = "x-nobody: 1";
-
 /** @param tool another one than the work's own */
 export function questionOf(
   work: Work,
@@ -57,7 +55,7 @@ export function questionOf(
   tool?: string,
 ): Question {
   const paths = { mcp: "/mcp", tool: "/tool", ...running.paths };
-  if (!isMcp(work)) return { path: "/web/items", credential: credentials?.web ?? NOBODY };
+  if (!isMcp(work)) return { path: "/web/items", credential: credentials?.web ?? NO_CREDENTIAL };
   const kind = work.hasToolRule === true ? "tool" : "mcp";
   const asked = tool ?? (work.name === "sse" ? "stream_events" : "get_issue");
   const name = running.toolName?.(asked) ?? asked;
@@ -67,7 +65,7 @@ export function questionOf(
       : { method: "tools/call", params: { name, arguments: { repository: "gateway", number: 7 } } };
   return {
     path: paths[kind],
-    credential: credentials?.[kind] ?? NOBODY,
+    credential: credentials?.[kind] ?? NO_CREDENTIAL,
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }),
   };
 }

@@ -12,7 +12,6 @@ import { startIssuer } from "./issuer.ts";
 import type { World } from "./stage.ts";
 
 export interface OpenWorld extends World {
-  readonly upstreamPid: number;
   close(): Promise<void>;
 }
 
@@ -33,7 +32,6 @@ export async function openWorld(show: World["show"]): Promise<OpenWorld> {
   return {
     directory,
     upstream: upstream.port,
-    upstreamPid: upstream.pid,
     issuer,
     provider,
     tls,

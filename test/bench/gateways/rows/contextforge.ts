@@ -1,12 +1,12 @@
 /** ContextForge: a virtual server of a team with the tools that its policy allows. MCP only here. */
-import { createHmac, randomBytes, randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { Contender, User } from "../contender.ts";
+import { secretJwt } from "../../common/jwt.ts";
+import { type Contender, everywhere, NOT_IN_MCP_SERVERS, type User } from "../contender.ts";
 import { DENIED_PREFIX } from "../sizes.ts";
 
-const MCP_ONLY = "it serves MCP only";
 const ADMIN = "admin@example.com";
 /** Its rules ask for one without sequences. */
 const PASSWORD = "Kite!Rabbit-8-Qx";
@@ -22,12 +22,7 @@ export const CONTEXTFORGE: Contender = {
   record: "structured log of each request and decision, JSON, standard error to a file",
   notes:
     "Ends MCP: it is a server for the client and a client of the upstream. It stores tools and lists them from its database. Without sessions and with JSON responses, its defaults. `LOG_LEVEL` is INFO: with its default there are no records. SQLite, one process (its documentation wants PostgreSQL and Redis for more than tests), its rate limit off. Measured apart, with three rounds.",
-  cannot: {
-    get: MCP_ONLY,
-    sse: "it is configured for JSON responses, not for streams",
-    routes: MCP_ONLY,
-    http2: MCP_ONLY,
-  },
+  cannot: NOT_IN_MCP_SERVERS,
   isSlow: true,
   async start({ directory, port, origin, upstream, program, start }) {
     const secret = randomBytes(32).toString("hex");
@@ -85,8 +80,7 @@ export const CONTEXTFORGE: Contender = {
       toolName: (name) => `up-${name.replaceAll("_", "-")}`,
       credentials: (user: User) => {
         const token = signToken(secret, `${user}@example.com`, false, user === "alice" ? [team.id] : []);
-        const line = `authorization: Bearer ${token}`;
-        return Promise.resolve({ web: line, mcp: line, tool: line });
+        return Promise.resolve(everywhere(`authorization: Bearer ${token}`));
       },
     };
   },
@@ -104,9 +98,7 @@ async function untilHealthy(origin: string): Promise<void> {
 
 /** As its own tool `create_jwt_token` makes them. */
 function signToken(secret: string, email: string, isAdmin: boolean, teams: readonly string[] | null = null): string {
-  const now = Math.floor(Date.now() / 1000);
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const claims = {
+  return secretJwt(secret, {
     iss: "mcpgateway",
     aud: "mcpgateway-api",
     sub: email,
@@ -114,10 +106,6 @@ function signToken(secret: string, email: string, isAdmin: boolean, teams: reado
     is_admin: isAdmin,
     teams,
     token_use: "api",
-    iat: now,
-    exp: now + 86_400,
     jti: randomUUID(),
-  };
-  const signed = `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}`;
-  return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
+  });
 }

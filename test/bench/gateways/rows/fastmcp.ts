@@ -1,11 +1,9 @@
 /** FastMCP's proxy with middleware: MCP only. */
 import { join } from "node:path";
 
-import { bearerOf, type Contender } from "../contender.ts";
+import { bearerOf, type Contender, NOT_IN_MCP_SERVERS } from "../contender.ts";
 import { AUDIENCE } from "../issuer.ts";
 import { DENIED_PREFIX } from "../sizes.ts";
-
-const MCP_ONLY = "it serves MCP only";
 
 export const FASTMCP: Contender = {
   name: "fastmcp",
@@ -16,12 +14,7 @@ export const FASTMCP: Contender = {
   record: "JSON line of the middleware, file",
   notes:
     "Ends MCP: it is a server for the client and a client of the upstream, with a session of its own for each request, its default, which keeps users apart. Without sessions for clients (`stateless_http`). Its program is `test/bench/gateways/fastmcp-program.py`. Measured apart, with three rounds.",
-  cannot: {
-    get: MCP_ONLY,
-    sse: "it is configured for JSON responses, not for streams",
-    routes: MCP_ONLY,
-    http2: MCP_ONLY,
-  },
+  cannot: NOT_IN_MCP_SERVERS,
   isSlow: true,
   async start(setup) {
     const { directory, port, upstream, issuer, program, start } = setup;

@@ -64,7 +64,7 @@ export const GATEFORM: Contender = {
     await provider.allowRedirects(PROVIDER_CLIENT.client_id, [`${origin}/.gateway/callback`]);
     await start([process.execPath, await program("gateform"), "run", "--config", config], { patienceMs: 30_000 });
     const tokenOf = async (path: string, user: string): Promise<string> => {
-      // A user whom no policy allows gets no token.
+      // A user that no policy allows gets no token.
       const client = await signInClient({ resource: `${origin}${path}`, user: `${user}@example.com` }).catch(() => {});
       return `authorization: Bearer ${client?.tokens.access_token ?? "none"}`;
     };

@@ -1,8 +1,8 @@
-/** nginx as a plain proxy, which checks nobody: what a proxy costs at least. */
+/** nginx as a plain proxy, which checks no user: what a proxy costs at least. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type Contender, NO_TOOLS, type Setup } from "../contender.ts";
+import { type Contender, NO_TOOLS, type Setup, withoutCredentials } from "../contender.ts";
 
 export const NGINX_ROW: Contender = {
   name: "nginx",
@@ -17,7 +17,7 @@ export const NGINX_ROW: Contender = {
   showsAllTools: true,
   async start(setup) {
     await startNginx(setup, { accessLog: "off", upstreams: "", own: "", location: "" });
-    return { records: [], credentials: () => Promise.resolve({ web: "x-a: 1", mcp: "x-a: 1", tool: "x-a: 1" }) };
+    return { records: [], credentials: withoutCredentials };
   },
 };
 

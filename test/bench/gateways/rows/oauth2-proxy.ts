@@ -1,4 +1,4 @@
-/** oauth2-proxy: alone, and as the one whom nginx, Traefik and Caddy ask. */
+/** oauth2-proxy: as the gateway, and as the service that nginx, Traefik and Caddy ask about each request. */
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ export const OAUTH2_PROXY: Contender = {
 };
 
 /** As the one that is asked about each request. @returns its port and its file of records */
-export async function startAsked(setup: Setup): Promise<{ readonly port: number; readonly records: string }> {
+async function startAsked(setup: Setup): Promise<{ readonly port: number; readonly records: string }> {
   const port = await freePort();
   const { command, records } = await configure(setup, [
     `http_address = "127.0.0.1:${port}"`,

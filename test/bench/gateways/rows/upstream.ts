@@ -1,5 +1,5 @@
-/** The upstream without a gateway: what load generator and upstream take by themselves. */
-import type { Contender } from "../contender.ts";
+/** The upstream without a gateway: what load generator and upstream cost. */
+import { type Contender, withoutCredentials } from "../contender.ts";
 
 export const UPSTREAM: Contender = {
   name: "upstream",
@@ -16,6 +16,6 @@ export const UPSTREAM: Contender = {
     Promise.resolve({
       records: [],
       port: upstream,
-      credentials: () => Promise.resolve({ web: "x-a: 1", mcp: "x-a: 1", tool: "x-a: 1" }),
+      credentials: withoutCredentials,
     }),
 };
