@@ -27,16 +27,19 @@ export function summaryRows({ rows, works }: Comparison): {
     header,
     rows: sorted(rows).map((row) => [
       row.title,
-      ...works.map(({ name }) => `${number(cpuOf(row, name))}${mark(row, name)}`),
+      ...cpuCells(row, works),
       number(residentOf(row)),
       number(row.idleMillisPerSecond),
     ]),
   };
 }
 
-/** A list that hides nothing is less work. */
-const mark = (row: Row, work: WorkName): string =>
-  work === "list" && row.showsAllTools && cellOf(row, work) !== undefined ? "\\*" : "";
+/** A list that hides nothing is less work, so it is marked. */
+const cpuCells = (row: Row, works: Comparison["works"]): readonly string[] =>
+  works.map(({ name }) => {
+    const isMarked = name === "list" && row.showsAllTools && cellOf(row, name) !== undefined;
+    return `${number(cpuOf(row, name))}${isMarked ? "\\*" : ""}`;
+  });
 
 const title = (row: Row): string => (row.name === OURS ? `**${row.title}**` : row.title);
 
@@ -138,9 +141,7 @@ function aboutRun(comparison: Comparison): string {
 function cpuTable({ works }: Comparison, rows: readonly Row[]): string {
   return table(
     ["", ...works.map(({ name }) => HEADERS[name])],
-    rows
-      .filter(({ processes }) => processes > 0)
-      .map((row) => [title(row), ...works.map(({ name }) => `${number(cpuOf(row, name))}${mark(row, name)}`)]),
+    rows.filter(({ processes }) => processes > 0).map((row) => [title(row), ...cpuCells(row, works)]),
   );
 }
 
