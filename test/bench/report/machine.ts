@@ -22,10 +22,7 @@ const ROOT = join(import.meta.dirname, "../../..");
 
 export function describeMachine(peers: readonly string[]): Machine {
   const versions = PEERS.filter(({ name, version }) => peers.includes(name) && version[0] !== process.execPath).map(
-    ({ name, version: [command = "", ...args] }) => {
-      const { stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
-      return { name, version: (stdout || stderr).split("\n")[0]?.trim() ?? "" };
-    },
+    ({ name, version }) => ({ name, version: firstLineOf(version) }),
   );
   const fastify = JSON.parse(readFileSync(join(ROOT, "node_modules/@fastify/http-proxy/package.json"), "utf8")) as {
     version: string;
@@ -39,6 +36,12 @@ export function describeMachine(peers: readonly string[]): Machine {
     commit: commitOf(ROOT),
     versions: [...versions, { name: "@fastify/http-proxy", version: fastify.version }],
   };
+}
+
+/** @returns the first line that a command prints */
+export function firstLineOf([command = "", ...args]: readonly string[]): string {
+  const { stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
+  return (stdout || stderr).split("\n")[0]?.trim() ?? "";
 }
 
 export function commitOf(checkout: string): string {
