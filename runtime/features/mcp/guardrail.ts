@@ -4,7 +4,7 @@ import { compileSigningKeys, signingKeyProblems } from "../../settings/signing-k
 import { errorAt, type Report } from "../../settings/problem.ts";
 import type { SecretSource } from "../../settings/secret-forms.ts";
 import { block } from "../../settings/types/block.ts";
-import type { ShapeDoc } from "../../settings/types/registry.ts";
+import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
 import { duration, flag, url } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
 import { accepted, parseDuration, parseHttpUrl } from "../../settings/values.ts";
@@ -58,7 +58,6 @@ export interface Guardrail {
   readonly reach: UpstreamReach | undefined;
 }
 
-const DEFAULT_TIMEOUT_MS = 5_000;
 const MAX_TIMEOUT_MS = 60_000;
 
 /** @throws GatewayError `config.secret` */
@@ -67,16 +66,16 @@ export function compileGuardrail(
   secrets: SecretSource,
   reach: UpstreamReach | undefined,
 ): Guardrail | undefined {
-  return (
-    doc && {
-      url: doc.url,
-      keys: compileSigningKeys(doc, "guardrail", secrets),
-      checksResults: doc.results ?? false,
-      timeoutMs: doc.timeout === undefined ? DEFAULT_TIMEOUT_MS : accepted(parseDuration(doc.timeout)),
-      isShadow: doc.shadow ?? false,
-      reach,
-    }
-  );
+  if (doc === undefined) return undefined;
+  const { results, timeout, shadow } = withDefaults(guardrailShape, doc);
+  return {
+    url: doc.url,
+    keys: compileSigningKeys(doc, "guardrail", secrets),
+    checksResults: results,
+    timeoutMs: accepted(parseDuration(timeout)),
+    isShadow: shadow,
+    reach,
+  };
 }
 
 /** @param report paths are below `mcp.server.guardrail` */
