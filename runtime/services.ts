@@ -22,6 +22,7 @@ import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
 import { createPortal } from "./portal/portal.ts";
 import type { CoreServices, Own, GatewayOptions } from "./core-services.ts";
+import { createGuardrailWarnings } from "./proxy/guardrail/ask.ts";
 import { createProxy, type Proxy, type ProxyDeps } from "./proxy/handle.ts";
 import type { UserSection } from "./identity/users/user-endpoints.ts";
 import { createPeople, type PeopleOptions, type People } from "./people.ts";
@@ -209,10 +210,10 @@ function sessionEvents({ metrics, health, recordAction }: CoreServices): Partial
 }
 
 function guardrailParts(
-  { metrics, bundle }: CoreServices,
+  { metrics, bundle, clock }: CoreServices,
   fetch: SafeFetch,
-): Required<Pick<ProxyDeps, "guardrailFetch" | "countVerdict">> {
+): Required<Pick<ProxyDeps, "guardrailFetch" | "countVerdict" | "guardrailWarnings">> {
   const counts = createGuardrailCounts((key) => findRoute(bundle.current(), key) !== undefined);
   for (const series of counts.series) metrics.register(series);
-  return { guardrailFetch: fetch, countVerdict: counts.add };
+  return { guardrailFetch: fetch, countVerdict: counts.add, guardrailWarnings: createGuardrailWarnings({ clock }) };
 }

@@ -91,7 +91,7 @@ export interface ProxyDeps
     Pick<HoldDeps, "approvalHoldMs">,
     Omit<RequestHeaderDeps, "hopCounter" | "cookieSeals">,
     PendingAnswersDeps,
-    Pick<ForwardDeps, "guardrailFetch" | "countVerdict">,
+    Pick<ForwardDeps, "guardrailFetch" | "countVerdict" | "guardrailWarnings">,
     ToolLockDeps {
   readonly snapshots: Snapshots;
   /** Endpoints of the gateway itself, of all modules. */

@@ -19,6 +19,11 @@ export type GuardrailReply =
   /** No verdict. @param reason for records, without parts of the answer */
   | { readonly kind: "error"; readonly reason: string };
 
+/** Phase of a check, in the question, metrics and the log. */
+export function phaseOf(part: GuardedPart): "request" | "response" {
+  return part === "arguments" ? "request" : "response";
+}
+
 export interface GuardrailQuestion {
   readonly requestId: string;
   /** Key of the route. */
@@ -45,7 +50,7 @@ export function questionBody({
 }: GuardrailQuestion): string {
   const head = JSON.stringify({
     version: 1,
-    phase: part === "arguments" ? "request" : "response",
+    phase: phaseOf(part),
     request_id: requestId,
     route,
     ...(user && { user: { id: user.id, email: user.email } }),

@@ -6,11 +6,18 @@
  */
 import { createHmac, randomUUID } from "node:crypto";
 
+import type { GuardrailVerdict } from "../../audit/guardrail-note.ts";
 import type { Guardrail } from "../../features/mcp/guardrail.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import type { SafeAnswer, SafeFetch } from "../../http/fetch/safe-fetch.ts";
 import { signedHeaders } from "../../http/signed-message.ts";
-import { type GuardedPart, questionBody, readVerdict, type GuardrailReply } from "../../mcp/guardrail/verdict.ts";
+import {
+  type GuardedPart,
+  type GuardrailReply,
+  phaseOf,
+  questionBody,
+  readVerdict,
+} from "../../mcp/guardrail/verdict.ts";
 import { type Clock, epochSeconds } from "../../shared/clock.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -22,8 +29,20 @@ export interface GuardrailDeps {
   readonly guardrailFetch?: SafeFetch;
   readonly clock: Clock;
   readonly log: Log;
-  /** For metrics. @param phase "request" or "response" @param verdict kind */
-  readonly countVerdict?: (route: string, phase: string, verdict: GuardrailReply["kind"], durationMs: number) => void;
+  /** For metrics. @param verdict kind */
+  readonly countVerdict?: (
+    route: string,
+    phase: ReturnType<typeof phaseOf>,
+    verdict: GuardrailReply["kind"],
+    durationMs: number,
+  ) => void;
+  /** Warnings in the log, by route. */
+  readonly guardrailWarnings?: RateLimiter;
+}
+
+/** One warning a minute for each route. */
+export function createGuardrailWarnings(deps: { readonly clock: Clock }): RateLimiter {
+  return createRateLimit(deps, 1, 1 / 60);
 }
 
 /** Beyond the part itself, which a verdict repeats when it changes it. */
@@ -119,21 +138,17 @@ export function reportVerdict(
   verdict: GuardrailReply,
   durationMs: number,
 ): void {
-  const phase = part === "arguments" ? "request" : "response";
+  const phase = phaseOf(part);
   deps.countVerdict?.(route.key, phase, verdict.kind, durationMs);
-  if (verdict.kind !== "error" || quietOf(deps).take(route.key) > 0) return;
+  if (verdict.kind !== "error" || (deps.guardrailWarnings?.take(route.key) ?? 0) > 0) return;
   const { reason } = verdict;
   deps.log.warn({ request: exchange.id, route: route.key, phase, reason }, "guardrail gave no usable verdict");
 }
 
-/** One line a minute for each route. */
-function quietOf({ clock }: GuardrailDeps): RateLimiter {
-  let quiet = QUIET.get(clock);
-  if (!quiet) QUIET.set(clock, (quiet = createRateLimit({ clock }, 1, 1 / 60)));
-  return quiet;
+/** The verdict in records. */
+export function verdictNote({ isShadow }: Guardrail, verdict: GuardrailReply): GuardrailVerdict {
+  return { verdict: verdict.kind, reason: verdict.kind === "pass" ? "" : verdict.reason, isShadow };
 }
-
-const QUIET = new WeakMap<Clock, RateLimiter>();
 
 /** Keyed: records must not let readers guess what was removed. */
 export function guardedDigest({ keys }: Guardrail, text: string): string {

@@ -11,13 +11,13 @@ import { denialOf, guardrailDecision } from "../../mcp/guardrail/denial.ts";
 import type { GuardrailReply } from "../../mcp/guardrail/verdict.ts";
 import { withValue } from "../../mcp/guardrail/members-of.ts";
 import { readMessageHeaders } from "../../mcp/message-headers.ts";
-import { parseMessage, type McpMessage } from "../../mcp/message.ts";
+import { parseMessage, toolArguments, type McpMessage } from "../../mcp/message.ts";
 import { missingScopes } from "../answers/require-scopes.ts";
 import { mayContinue, type DecideDeps } from "../decide.ts";
 import type { MessageDeps } from "../mcp-route.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Step, StepOutcome } from "../steps.ts";
-import { askGuardrail, guardedDigest, reportVerdict, type GuardrailDeps } from "./ask.ts";
+import { askGuardrail, guardedDigest, reportVerdict, verdictNote, type GuardrailDeps } from "./ask.ts";
 
 type CheckDeps = DecideDeps & GuardrailDeps & MessageDeps;
 
@@ -53,9 +53,7 @@ async function check(
   const { isShadow } = guardrail;
   const isChanged = typeof changed === "object";
   const note = {
-    verdict: final.kind,
-    reason: final.kind === "pass" ? "" : final.reason,
-    isShadow,
+    ...verdictNote(guardrail, final),
     digests: isChanged
       ? ([guardedDigest(guardrail, before), guardedDigest(guardrail, argumentsOf(changed))] as const)
       : undefined,
@@ -66,8 +64,8 @@ async function check(
   return "next";
 }
 
-function argumentsOf({ bytes, argumentsSpan }: McpMessage): string {
-  return argumentsSpan?.kind === "object" ? bytes.toString("utf8", argumentsSpan.start, argumentsSpan.end) : "{}";
+function argumentsOf(message: McpMessage): string {
+  return toolArguments(message) ?? "{}";
 }
 
 /** @returns the message with other arguments, read again; or why there is none */

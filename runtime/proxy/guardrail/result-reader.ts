@@ -21,7 +21,7 @@ import type { StreamReceiver } from "../announced-address.ts";
 import { hasCoding } from "../forwarding/response-headers.ts";
 import { withoutBodyHeaders, type ListReceiver } from "../lists/list-receiver.ts";
 import type { RequestContext } from "../request-context.ts";
-import { askGuardrail, reportVerdict, type GuardrailDeps } from "./ask.ts";
+import { askGuardrail, reportVerdict, verdictNote, type GuardrailDeps } from "./ask.ts";
 
 const MAX_BYTES = 1024 * 1024;
 /** Limit for responses to other requests: a result in them that belongs elsewhere is checked, their own is not. */
@@ -138,10 +138,8 @@ class ResultReader implements StreamReceiver {
     if (bytes.length === 0) return this.#passBody(bytes, this.#headers);
     this.#check(bytes, (passed) => {
       if (passed === bytes) return this.#passBody(bytes, this.#headers);
-      const body = passed === "dropped" ? Buffer.alloc(0) : passed;
-      const others = withoutBodyHeaders(this.#headers).filter(
-        (_, index, all) => all[index - (index % 2)] !== "content-type",
-      );
+      const body = passed === "dropped" ? NOTHING : passed;
+      const others = withoutBodyHeaders(this.#headers, "content-type");
       this.#passBody(body, [...others, "content-type", "application/json", "content-length", String(body.length)]);
     });
   }
@@ -218,8 +216,7 @@ class ResultReader implements StreamReceiver {
   #note(verdict: GuardrailReply): void {
     const { outcome } = this.#context;
     if (!outcome || (verdict.kind === "pass" && outcome.guardrail)) return;
-    const reason = verdict.kind === "pass" ? "" : verdict.reason;
-    outcome.guardrail = { verdict: verdict.kind, reason, isShadow: this.#guardrail.isShadow };
+    outcome.guardrail = verdictNote(this.#guardrail, verdict);
   }
 
   /** Ends the response, with an error for the request; in shadow the rest passes unread. */

@@ -30,7 +30,10 @@ const BODY_HEADERS: ReadonlySet<string> = new Set([
   "accept-ranges",
 ]);
 
-/** The headers of a response whose body is changed. */
-export function withoutBodyHeaders(headers: UpstreamHeaders): string[] {
-  return headers.filter((_, index) => !BODY_HEADERS.has(headers[index - (index % 2)] as string));
+/** The headers of a response whose body is changed. @param also name of another header to remove */
+export function withoutBodyHeaders(headers: UpstreamHeaders, also?: string): string[] {
+  return headers.filter((_, index) => {
+    const name = headers[index - (index % 2)] as string;
+    return name !== also && !BODY_HEADERS.has(name);
+  });
 }
