@@ -4,7 +4,8 @@
  * Untrusted input: names of tools and prompts, and the set of operations. Promises: one route's clients spoil at most
  * the labels of their own route. Names appear only once a server has responded to them. The number of both is bounded.
  */
-import type { Sample, Series } from "./series.ts";
+import { DurationCounts } from "../shared/timing/duration-counts.ts";
+import { histogram, type Series } from "./series.ts";
 
 /** Labels of a counted operation. */
 export interface CountedOperation {
@@ -28,7 +29,6 @@ export interface McpOperations {
 /** As in the conventions. */
 const BUCKETS_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1000);
-const LE = [...BUCKETS_SECONDS.map(String), "+Inf"];
 /** Sets of labels of all routes; also the limit of OpenTelemetry's SDKs per metric. */
 const MAX_SETS = 2_000;
 const MAX_SETS_OF_ROUTE = 200;
@@ -39,9 +39,7 @@ const OTHER = "_OTHER";
 
 interface Counted {
   readonly labels: Readonly<Record<string, string>>;
-  /** Counts per bucket, not cumulative; the last is for all above. */
-  readonly counts: number[];
-  sumMs: number;
+  readonly durations: DurationCounts;
 }
 
 interface RouteOperations {
@@ -59,11 +57,7 @@ export function createMcpOperations(): McpOperations {
     add(route, operation, durationMs) {
       let known = routes.get(route);
       if (!known) routes.set(route, (known = { sets: new Map(), names: new Set(), rest: undefined }));
-      const counted = find(route, known, operation);
-      let bucket = 0;
-      while (bucket < BUCKETS_MS.length && durationMs > (BUCKETS_MS[bucket] as number)) bucket++;
-      counted.counts[bucket] = (counted.counts[bucket] as number) + 1;
-      counted.sumMs += durationMs;
+      find(route, known, operation).durations.add(durationMs);
     },
     keepRoutes(kept) {
       for (const [route, known] of routes) {
@@ -78,8 +72,8 @@ export function createMcpOperations(): McpOperations {
       type: "histogram",
       *read() {
         for (const { sets: own, rest } of routes.values()) {
-          for (const counted of own.values()) yield* samples(counted);
-          if (rest) yield* samples(rest);
+          for (const { labels, durations } of own.values()) yield* histogram(labels, durations);
+          if (rest) yield* histogram(rest.labels, rest.durations);
         }
       },
     },
@@ -133,15 +127,5 @@ function labelsOf(
 }
 
 function emptyCount(labels: Counted["labels"]): Counted {
-  return { labels, counts: LE.map(() => 0), sumMs: 0 };
-}
-
-function* samples({ labels, counts, sumMs }: Counted): Iterable<Sample> {
-  let total = 0;
-  for (const [index, le] of LE.entries()) {
-    total += counts[index] as number;
-    yield { value: total, labels: { ...labels, le }, suffix: "_bucket" };
-  }
-  yield { value: sumMs / 1000, labels, suffix: "_sum" };
-  yield { value: total, labels, suffix: "_count" };
+  return { labels, durations: new DurationCounts(BUCKETS_MS) };
 }

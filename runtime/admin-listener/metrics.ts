@@ -5,6 +5,7 @@ import type { ShadowResult } from "../policy/shadow.ts";
 import type { SignOutResult, TokenRefresh } from "../shared/clock.ts";
 import { type CountedOperation, createMcpOperations } from "./mcp-series.ts";
 import { loopSeries } from "./loop-series.ts";
+import { DurationCounts } from "../shared/timing/duration-counts.ts";
 import { createCounter, createSeriesRegistry, histogram, type MetricValues, type Series } from "./series.ts";
 
 /** Functions without `this`: they can be passed on separately. */
@@ -57,7 +58,8 @@ export interface Totals {
 
 /** Index = first digit of the status. */
 const CLASSES = ["cut", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
-const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
+/** Also for durations of checks by guardrails. */
+export const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
 
 interface RouteCounts {
   /** Requests by status class. */
@@ -68,15 +70,9 @@ interface RouteCounts {
   readonly memberFailures: Map<string, number>;
 }
 
-interface Durations {
-  /** Responses per bucket, not cumulative; the last is for all above. */
-  readonly counts: number[];
-  sumMs: number;
-}
-
 interface Counted {
   readonly routes: Map<string, RouteCounts>;
-  readonly durations: Map<(typeof KINDS)[number], Durations>;
+  readonly durations: Map<(typeof KINDS)[number], DurationCounts>;
   readonly allowReasons: Map<string, number>;
   readonly denyReasons: Map<string, number>;
   readonly refusals: Map<string, number>;
@@ -91,9 +87,7 @@ const KINDS = ["web", "mcp-server", "mcp-client"] as const;
 export function createMetrics(): Metrics {
   const counted: Counted = {
     routes: new Map(),
-    durations: new Map(
-      KINDS.map((kind) => [kind, { counts: Array.from({ length: BUCKETS_MS.length + 1 }, () => 0), sumMs: 0 }]),
-    ),
+    durations: new Map(KINDS.map((kind) => [kind, new DurationCounts(BUCKETS_MS)])),
     allowReasons: new Map(),
     denyReasons: new Map(),
     refusals: new Map(),
@@ -137,12 +131,7 @@ export function createMetrics(): Metrics {
       counted.requests++;
       bump(countsOf(route).requests, status >= 100 && status < 600 ? (status / 100) | 0 : 0);
       const kind = route.mcp === undefined ? "web" : route.mcp.kind === "server" ? "mcp-server" : "mcp-client";
-      const timed = durations.get(kind);
-      if (!timed) return;
-      let bucket = 0;
-      while (bucket < BUCKETS_MS.length && durationMs > (BUCKETS_MS[bucket] ?? 0)) bucket++;
-      bump(timed.counts, bucket);
-      timed.sumMs += durationMs;
+      durations.get(kind)?.add(durationMs);
     },
     upstreamFailed: (route, failure) => increment(countsOf(route).failures, failure),
     openStreams: (count) => void (counted.openStreams = count),
@@ -224,7 +213,7 @@ function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]
     help: "Time from sending a request to an upstream until its response is complete, by kind of route.",
     type: "histogram",
     *read() {
-      for (const [kind, timed] of durations) yield* histogram(kind, timed, BUCKETS_MS);
+      for (const [kind, timed] of durations) yield* histogram({ kind }, timed);
     },
   };
   yield {

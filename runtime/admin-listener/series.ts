@@ -4,6 +4,8 @@
  */
 import { AggregatorRegistry, collectDefaultMetrics, Registry, type Metric } from "prom-client";
 
+import type { CountedDurations } from "../shared/timing/duration-counts.ts";
+
 export interface Sample {
   readonly value: number;
   readonly labels?: Readonly<Record<string, string>>;
@@ -68,10 +70,21 @@ export interface LabelledCounter<Label extends string> {
   readonly add: (labels: Readonly<Record<Label, string>>, count?: number) => void;
 }
 
-export function createCounter<Label extends string>(about: Pick<Series, "name" | "help">): LabelledCounter<Label> {
+/** @param keeps false: the labels no longer have a series */
+export function createCounter<Label extends string>(
+  about: Pick<Series, "name" | "help">,
+  keeps?: (labels: Readonly<Record<Label, string>>) => boolean,
+): LabelledCounter<Label> {
   const counts = new Map<string, { readonly labels: Readonly<Record<Label, string>>; value: number }>();
   return {
-    series: { ...about, type: "counter", read: () => counts.values() },
+    series: {
+      ...about,
+      type: "counter",
+      read() {
+        if (keeps) for (const [key, { labels }] of counts) if (!keeps(labels)) counts.delete(key);
+        return counts.values();
+      },
+    },
     add(labels, count = 1) {
       const key = JSON.stringify(labels);
       const known = counts.get(key);
@@ -81,26 +94,20 @@ export function createCounter<Label extends string>(about: Pick<Series, "name" |
   };
 }
 
-/**
- * Durations of one kind as samples of a histogram.
- *
- * @param timed counts per bucket, not cumulative; the last is for all above
- * @param bucketsMs their upper bounds
- */
+/** Durations as samples of a histogram. */
 export function* histogram(
-  kind: string,
-  { counts, sumMs }: { readonly counts: readonly number[]; readonly sumMs: number },
-  bucketsMs: readonly number[],
+  labels: Readonly<Record<string, string>>,
+  { bucketsMs, counts, sumMs }: CountedDurations,
 ): Iterable<Sample> {
   let total = 0;
   for (const [index, count] of counts.entries()) {
     total += count;
     const limit = bucketsMs[index];
     const le = limit === undefined ? "+Inf" : String(limit / 1000);
-    yield { value: total, labels: { kind, le }, suffix: "_bucket" };
+    yield { value: total, labels: { ...labels, le }, suffix: "_bucket" };
   }
-  yield { value: sumMs / 1000, labels: { kind }, suffix: "_sum" };
-  yield { value: total, labels: { kind }, suffix: "_count" };
+  yield { value: sumMs / 1000, labels, suffix: "_sum" };
+  yield { value: total, labels, suffix: "_count" };
 }
 
 function lazyMetric({ name, help, type, merge = "sum", read }: Series) {

@@ -1,6 +1,6 @@
 /** The store in readiness, `/status` and metrics. */
 import type { StoreFacts, StoreHealth, StoreState } from "../../store/watch/store-health.ts";
-import { STORE_BUCKETS_MS, type StoreCounts } from "../../store/watch/store-counts.ts";
+import type { StoreCounts } from "../../store/watch/store-counts.ts";
 import { histogram, type Series } from "../series.ts";
 
 /** Its form in readiness and status. */
@@ -42,7 +42,7 @@ export function storeSeries(health: Pick<StoreHealth, "known">, counts: StoreCou
       help: "Duration of store operations, including failed ones, by kind: read, write.",
       type: "histogram",
       *read() {
-        for (const [kind, timed] of Object.entries(counts.durations)) yield* histogram(kind, timed, STORE_BUCKETS_MS);
+        for (const [kind, timed] of Object.entries(counts.durations)) yield* histogram({ kind }, timed);
       },
     },
     {
