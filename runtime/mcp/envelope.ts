@@ -4,7 +4,6 @@
  */
 import { PROTOCOL_VERSION, knownMember, knownMetaMember } from "./members.ts";
 import type { RefusalReason } from "./refusals.ts";
-import { ScanError } from "./scan-error.ts";
 import type { ScanReason } from "./scan-error.ts";
 import { JsonScanner } from "./scan.ts";
 import type { TextSpan } from "./scan.ts";
@@ -34,25 +33,21 @@ const scanner = new JsonScanner();
  * @returns the members, or the reason why this is not a message
  */
 export function readEnvelope(bytes: Buffer): Envelope | RefusalReason {
-  try {
-    scanner.start(bytes);
-    const kind = scanner.peek();
-    if (kind === "array") return "mcp-batch";
-    if (kind !== "object") {
-      scanner.skipValue();
-      scanner.finish();
-      return "mcp-invalid-message";
-    }
-    const envelope = emptyEnvelope();
-    const hasLookAlike = readMembers(envelope);
+  return scanner.read(bytes, readMessage, (reason) => SCAN_REFUSALS[reason]);
+}
+
+function readMessage(): Envelope | RefusalReason {
+  const kind = scanner.peek();
+  if (kind === "array") return "mcp-batch";
+  if (kind !== "object") {
+    scanner.skipValue();
     scanner.finish();
-    return hasLookAlike ? "mcp-look-alike-key" : envelope;
-  } catch (error) {
-    if (error instanceof ScanError) return SCAN_REFUSALS[error.reason];
-    throw error;
-  } finally {
-    scanner.release();
+    return "mcp-invalid-message";
   }
+  const envelope = emptyEnvelope();
+  const hasLookAlike = readMembers(envelope);
+  scanner.finish();
+  return hasLookAlike ? "mcp-look-alike-key" : envelope;
 }
 
 const SCAN_REFUSALS: Readonly<Record<ScanReason, RefusalReason>> = {

@@ -7,7 +7,7 @@
  * the length; depth and open members are bounded.
  */
 import { OpenKeys, nextHash } from "./open-keys.ts";
-import { ScanError } from "./scan-error.ts";
+import { ScanError, type ScanReason } from "./scan-error.ts";
 import { afterNumber, afterLiteral, TextScanner } from "./scan-tokens.ts";
 import { MAX_JSON_DEPTH } from "../shared/json/foreign-json.ts";
 
@@ -40,6 +40,23 @@ export class JsonScanner {
   /** Marks of the values around `skipValue()`, by depth. */
   private readonly marks = new Int32Array(MAX_DEPTH + 1);
 
+  /**
+   * Reads a text, and drops the reference to it.
+   *
+   * @param read uses this scanner @param rejected result for a text that is not accepted
+   */
+  read<T>(bytes: Buffer, read: (bytes: Buffer) => T, rejected: (reason: ScanReason) => T): T {
+    try {
+      this.start(bytes);
+      return read(bytes);
+    } catch (error) {
+      if (error instanceof ScanError) return rejected(error.reason);
+      throw error;
+    } finally {
+      this.start(NOTHING);
+    }
+  }
+
   start(bytes: Buffer): void {
     this.bytes = bytes;
     this.end = bytes.length;
@@ -52,11 +69,6 @@ export class JsonScanner {
   /** Whether any text or key that was read has an escape with a code. */
   get hasCodes(): boolean {
     return this.texts.hasCodes;
-  }
-
-  /** Drops the reference to the bytes. */
-  release(): void {
-    this.start(NOTHING);
   }
 
   /** Kind of the next value, by its first byte; undefined at the end or when no value starts there. */

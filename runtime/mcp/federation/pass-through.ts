@@ -6,7 +6,6 @@
  */
 import { isUtf8 } from "node:buffer";
 
-import { ScanError } from "../scan-error.ts";
 import { JsonScanner, spanText } from "../scan.ts";
 import { isCachedMethod, isOfHop } from "./eras.ts";
 import { COUNTED_LENGTH, isWithinLimits } from "./json.ts";
@@ -96,18 +95,11 @@ interface ReadResult {
 
 /** @param bytes alone they must be one JSON object, so that they cannot contain the end of the message */
 function readResult(bytes: Buffer): ReadResult | undefined {
-  try {
-    scanner.start(bytes);
-    return scanner.peek() === "object" ? readMembers(bytes) : undefined;
-  } catch (error) {
-    if (error instanceof ScanError) return undefined;
-    throw error;
-  } finally {
-    scanner.release();
-  }
+  return scanner.read(bytes, readMembers, () => undefined);
 }
 
 function readMembers(bytes: Buffer): ReadResult | undefined {
+  if (scanner.peek() !== "object") return undefined;
   const mark = scanner.openObject();
   let type: string | undefined;
   let isEmpty = true;

@@ -72,19 +72,14 @@ const scanner = new JsonScanner();
 
 /** @returns "none" for messages without a list: notifications, requests, errors, other results */
 export function readListAnswer(bytes: Buffer): ListAnswer | "none" | "unreadable" {
-  if (!isUtf8(bytes)) return "unreadable";
-  try {
-    scanner.start(bytes);
-    if (scanner.peek() !== "object") return "unreadable";
-    const answer = readMessage(bytes);
-    scanner.finish();
-    return answer;
-  } catch (error) {
-    if (error instanceof ScanError) return "unreadable";
-    throw error;
-  } finally {
-    scanner.release();
-  }
+  return isUtf8(bytes) ? scanner.read(bytes, readWhole, () => "unreadable") : "unreadable";
+}
+
+function readWhole(bytes: Buffer): ListAnswer | "none" | "unreadable" {
+  if (scanner.peek() !== "object") return "unreadable";
+  const answer = readMessage(bytes);
+  scanner.finish();
+  return answer;
 }
 
 const ENVELOPE = ["jsonrpc", "id", "method", "params", "result", "error"];
