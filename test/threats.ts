@@ -227,7 +227,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a malicious upstream",
       tries: "fill memory behind a response whose success is being stored",
       kind: "D",
-      test: "test/runtime/proxy/history-rules.test.ts#a stream that goes on while a success is being stored is not kept without end",
+      test: "test/runtime/proxy/history-rules.test.ts#a stream that continues while a success is being stored is retained within a bound",
     },
     {
       attacker: "a signed-in user",

@@ -128,7 +128,7 @@ try {
     const { data } = await denied(client, "add_note", { text: `two ${KEY}` });
     steps.equal(data?.["reason"], "history-at-most");
   });
-  await steps.step("who approves a call sees what it became", async () => {
+  await steps.step("the approval page shows the changed arguments", async () => {
     const { data } = await denied(client, "delete_repo", { repo: `playground ${KEY}` });
     const page = await visit(browser, String(data?.["approval_url"]), { user: ALICE.email });
     steps.match(page.text, /playground \[removed\]/);

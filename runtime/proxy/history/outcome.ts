@@ -140,7 +140,7 @@ class OutcomeReader implements StreamReceiver {
     this.#next.refuseAnswer(why);
   }
 
-  /** Also a response that cannot be read, or that broke off. */
+  /** Also a response that cannot be read, or that was aborted. */
   #arrived(): void {
     if (!this.#held) this.#hold(this.#remembers.arrive?.());
     this.#leaveBody();

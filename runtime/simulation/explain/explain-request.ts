@@ -94,7 +94,7 @@ function* notesOf(
     for (const { rule } of plan?.restrictions ?? [])
       yield `history rule "${rule.name}"${rule.isShadow ? " (in shadow)" : ""} applies: ${rule.words}`;
   }
-  if (route.guardrail === "enforced" && facts.mcp?.method === "tools/call" && (decision.allowed || decision.approval))
+  if (route.hasGuardrail && facts.mcp?.method === "tools/call" && (decision.allowed || decision.approval))
     yield "the guardrail of the route is not asked here; it can deny the call, or change its arguments, which are then decided again";
   if (isAmbiguous(decision))
     yield `the response is 400: servers that ignore path parameters read the path as ${(facts.http.otherPaths ?? []).map((path) => `"${path}"`).join(" or ")}, which the policy decides differently`;

@@ -30,8 +30,8 @@ export interface ExplainedRoute extends ClearTools {
   readonly shadow: Shadow | undefined;
   /** Its rules over earlier calls. */
   readonly history: RouteHistory | undefined;
-  /** Whether its guardrail also decides; undefined: it has none. */
-  readonly guardrail: "enforced" | "shadow" | undefined;
+  /** Its guardrail also decides. */
+  readonly hasGuardrail: boolean;
   /** Set on federated routes, whose members decide as well. */
   readonly federated: FederatedSettings | undefined;
 }
@@ -50,7 +50,7 @@ export function explainedRoute({ key, doc }: Pick<CheckedRoute, "key" | "doc">):
     policy,
     shadow: compileShadow(doc, classes),
     history: routeHistory(key, compileHistoryRules(server?.history_rules, classes)),
-    guardrail: server?.guardrail && (server.guardrail.shadow === true ? "shadow" : "enforced"),
+    hasGuardrail: server?.guardrail !== undefined && server.guardrail.shadow !== true,
     federated:
       server && federatedOf(compileMembers(server, ownerOfRoute(key)), Object.entries(server.resource_prefixes ?? {})),
   };
@@ -69,7 +69,7 @@ export function explainedActive(route: CompiledRoute, blocks: BlockedTools): Exp
     policy,
     shadow,
     history: routeHistory(key, server?.historyRules),
-    guardrail: server?.guardrail && (server.guardrail.isShadow ? "shadow" : "enforced"),
+    hasGuardrail: server?.guardrail?.isShadow === false,
     federated: server && federatedOf(server.members, server.resourcePrefixes),
   };
 }

@@ -141,7 +141,7 @@ test("a call is held for a history rule that lets its user confirm it, and runs 
   expect((await call()).result?.resultType).toBe("input_required");
 });
 
-test("of parallel retries of an approved call, those that are rejected do not count for a history rule", async () => {
+test("rejected parallel retries of an approved call do not count for a history rule", async () => {
   const rule = "{ name: two, calls: { or: [{ mcp_tool: write }] }, at_most: { count: 2, within: 1h } }";
   await start(
     3_600_000,

@@ -156,11 +156,11 @@ const call = (name: string, args: object | undefined = {}): Promise<Reply> =>
   post({ method: "tools/call", params: { name, arguments: args } });
 
 /** The same in revision 2026-07-28. */
-function callModern(name: string, args: object, more: object = {}): Promise<Reply> {
+function callModern(name: string, args: object, more: readonly string[] = []): Promise<Reply> {
   const flat = modernHeaders("tools/call", name);
   const lines = flat.flatMap((value, index) => (index % 2 === 0 ? [`${value}: ${flat[index + 1]}`] : []));
-  const headers = lines.filter((line) => !/^content-type/i.test(line));
-  return post({ method: "tools/call", params: { _meta: modernMeta(), name, arguments: args, ...more } }, headers);
+  const headers = [...lines.filter((line) => !/^content-type/i.test(line)), ...more];
+  return post({ method: "tools/call", params: { _meta: modernMeta(), name, arguments: args } }, headers);
 }
 
 const denied = (reason: string) => ({ status: 200, body: { error: { code: -31403, data: { reason } } } });
@@ -314,11 +314,8 @@ describe("a call", () => {
   test("whose argument a header repeats cannot change it", async () => {
     await start();
     verdict = () => ({ verdict: "mutate", arguments: { region: "eu" } });
-    const body = { method: "tools/call", params: { _meta: modernMeta(), name: "read", arguments: { region: "us" } } };
-    const flat = modernHeaders("tools/call", "read");
-    const lines = flat.flatMap((value, index) => (index % 2 === 0 ? [`${value}: ${flat[index + 1]}`] : []));
-    const headers = [...lines.filter((line) => !/^content-type/i.test(line)), "Mcp-Param-Region: us"];
-    expect(await post(body, headers)).toMatchObject(denied("guardrail-failed"));
+    const reply = await callModern("read", { region: "us" }, ["Mcp-Param-Region: us"]);
+    expect(reply).toMatchObject(denied("guardrail-failed"));
     expect(upstream.requests).toEqual([]);
   });
 });

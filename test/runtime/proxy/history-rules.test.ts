@@ -217,7 +217,7 @@ describe("after", () => {
     expect(await call("publish", { document: "d" }, 1)).toMatchObject(denied("history-after"));
   });
 
-  test("a stream that goes on while a success is being stored is not kept without end", async () => {
+  test("a stream that continues while a success is being stored is retained within a bound", async () => {
     isStream = true;
     rest = `: ${"x".repeat(2 * 1024 * 1024)}\n\n`;
     let release = (): void => {};

@@ -37,11 +37,7 @@ export interface Attested extends Pick<Workload, "entry" | "userId" | "expiresAt
   readonly pointer: string;
 }
 
-export async function attest(
-  { blocks, ...deps }: AttestDeps,
-  presented: Presented,
-  token: string,
-): Promise<StepResult<Attested>> {
+export async function attest(deps: AttestDeps, presented: Presented, token: string): Promise<StepResult<Attested>> {
   const verified = await verifyPresented(deps, presented, [TOKEN_PATH, RUNS_PATH], token);
   if (!verified.ok) return verified;
 
@@ -52,7 +48,7 @@ export async function attest(
     return badAssertion(`matches ${rule ? "several rules" : "no rule"} of ${entry.name} with agent_runs`, "workload");
   const read = readRunClaims(rule.agentRuns, verified.value.claims);
   if (!read.ok) return badAssertion(read.problem, "workload");
-  const block = blocks?.find({ user: { id: userId, email: "" }, clientId: userId });
+  const block = deps.blocks?.find({ user: { id: userId, email: "" }, clientId: userId });
   if (block) return refuseBlocked(block);
 
   const assertedBy = asserter(entry, presented.issuer.origin, [rule]);
