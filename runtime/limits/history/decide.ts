@@ -127,7 +127,11 @@ export async function markOutcomes(outcomes: readonly HistoryKey[], state: Histo
   await Promise.all(outcomes.map(async (key) => state.mark(key)));
 }
 
-/** Marks a permitted call again when its result arrives: long after it began, a window would be over. @returns undefined: nothing to wait for */
+/**
+ * Marks a permitted call again when its result arrives: long after it began, a window would be over.
+ *
+ * @returns undefined: nothing to wait for
+ */
 export function markArrival({ marks }: CallPlan, state: HistoryState): Promise<unknown> | undefined {
   const waits = marks.map((key) => state.mark(key)).filter((each) => each instanceof Promise);
   return waits.length === 0 ? undefined : Promise.all(waits);
