@@ -39,6 +39,7 @@ export class AnswerReader {
     this.#missing = length - text.length;
     return this.#missing > 0 ? undefined : this.#isOk;
   }
+
   #hasItsLength(text: string, length: number): boolean {
     if (this.#bodyBytes === undefined) return true;
     const head = text.indexOf("\r\n\r\n") + 4;

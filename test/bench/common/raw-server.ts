@@ -28,6 +28,20 @@ export function serveRaw(
   );
 }
 
+export function responseOf(body: string, type = "application/json", status = "200 OK"): Buffer {
+  return Buffer.from(
+    `HTTP/1.1 ${status}\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: keep-alive\r\n\r\n${body}`,
+  );
+}
+
+/** Head of a response of events, each of which is a `chunkOf()`. */
+export const EVENTS_HEAD = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
+/** @param text ASCII */
+export function chunkOf(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
+
 /** Tools as MCP servers list them. */
 export function benchTools(count: number): readonly object[] {
   const text = { type: "string", description: "The name of the repository that is meant" };

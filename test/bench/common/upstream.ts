@@ -5,28 +5,19 @@
  */
 import type { Socket } from "node:net";
 
-import { benchTools, serveRaw } from "./raw-server.ts";
+import { benchTools, chunkOf, EVENTS_HEAD, responseOf, serveRaw } from "./raw-server.ts";
 
 const EVENT_EVERY_MS = 2_000;
 const WANTED = /^GET \S*\/(bytes|tools|events)(?:\/(\d+))? /;
 const WANTED_BY_HEADER = /\r\nx-answer: (bytes|tools)\/(\d+)/i;
 
-const small = answerOf(
-  "application/json",
-  '{"ok":true,"items":[1,2,3],"message":"hello from the upstream of the benchmark"}',
-);
+const small = responseOf('{"ok":true,"items":[1,2,3],"message":"hello from the upstream of the benchmark"}');
 const made = new Map<string, Buffer>();
 const streams = new Set<Socket>();
 
-function answerOf(type: string, body: string): Buffer {
-  return Buffer.from(
-    `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\nconnection: keep-alive\r\n\r\n${body}`,
-  );
-}
-
 function make(what: string, count: number): Buffer {
-  if (what === "bytes") return answerOf("application/octet-stream", "x".repeat(count));
-  return answerOf("application/json", JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools: benchTools(count) } }));
+  if (what === "bytes") return responseOf("x".repeat(count), "application/octet-stream");
+  return responseOf(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools: benchTools(count) } }));
 }
 
 function answer(socket: Socket, head: string): void {
@@ -36,7 +27,7 @@ function answer(socket: Socket, head: string): void {
   } else if (what === "events") {
     streams.add(socket);
     socket.on("close", () => streams.delete(socket));
-    socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
+    socket.write(EVENTS_HEAD);
     tell(socket);
   } else {
     const key = `${what}/${count}`;
@@ -48,7 +39,7 @@ function answer(socket: Socket, head: string): void {
 
 function tell(socket: Socket): void {
   const event = 'data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}\n\n';
-  socket.write(`${event.length.toString(16)}\r\n${event}\r\n`);
+  socket.write(chunkOf(event));
 }
 
 setInterval(() => streams.forEach(tell), EVENT_EVERY_MS);

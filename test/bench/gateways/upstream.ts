@@ -5,13 +5,13 @@
  */
 import type { Socket } from "node:net";
 
-import { benchTools, serveRaw } from "../common/raw-server.ts";
+import { benchTools, chunkOf, EVENTS_HEAD, responseOf, serveRaw } from "../common/raw-server.ts";
 import { EVENT_EVERY_MS, EVENTS, ITEMS_BYTES, RESULT_BYTES, TOOLS, toolName } from "./sizes.ts";
 
 const METHOD = /"method":\s*"([^"]+)"/;
 const ID = /"id":\s*("[^"]*"|\d+)/;
 
-const items = answerOf(padded((text) => JSON.stringify({ ok: true, items: [1, 2, 3], text }), ITEMS_BYTES));
+const items = responseOf(padded((text) => JSON.stringify({ ok: true, items: [1, 2, 3], text }), ITEMS_BYTES));
 const tools = benchTools(TOOLS).map((tool, index) => ({ ...tool, name: toolName(index) }));
 const streams = new Map<Socket, { id: string; sent: number }>();
 let [connections, timer] = [0, undefined as NodeJS.Timeout | undefined];
@@ -23,26 +23,20 @@ function padded(make: (text: string) => string, bytes: number): string {
   return make("x".repeat(bytes - make("").length));
 }
 
-function answerOf(body: string, head = "HTTP/1.1 200 OK"): Buffer {
-  return Buffer.from(
-    `${head}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: keep-alive\r\n\r\n${body}`,
-  );
-}
-
 function message(id: string, result: object): string {
   return `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`;
 }
 
 function kept(known: Map<string, Buffer>, id: string, make: () => string): Buffer {
-  const found = known.get(id) ?? answerOf(make());
+  const found = known.get(id) ?? responseOf(make());
   if (known.size < 64) known.set(id, found);
   return found;
 }
 
 function answer(socket: Socket, head: string, body: string): void {
   if (head.startsWith("GET")) {
-    if (head.startsWith("GET /connections ")) socket.write(answerOf(String(connections)));
-    else if (/\r\naccept: *text\/event-stream/i.test(head)) socket.write(answerOf("{}", "HTTP/1.1 405 No"));
+    if (head.startsWith("GET /connections ")) socket.write(responseOf(String(connections)));
+    else if (/\r\naccept: *text\/event-stream/i.test(head)) socket.write(responseOf("{}", undefined, "405 No"));
     else socket.write(items);
     return;
   }
@@ -60,13 +54,13 @@ function answer(socket: Socket, head: string, body: string): void {
   else if (method === "initialize") {
     const [, protocolVersion = "2025-06-18"] = /"protocolVersion":\s*"([^"]+)"/.exec(body) ?? [];
     const serverInfo = { name: "upstream", version: "1.0.0" };
-    socket.write(answerOf(message(id, { protocolVersion, capabilities: { tools: {} }, serverInfo })));
-  } else if (method === "ping") socket.write(answerOf(message(id, {})));
-  else socket.write(answerOf(`{"jsonrpc":"2.0","id":${id},"error":{"code":-32601,"message":"Method not found"}}`));
+    socket.write(responseOf(message(id, { protocolVersion, capabilities: { tools: {} }, serverInfo })));
+  } else if (method === "ping") socket.write(responseOf(message(id, {})));
+  else socket.write(responseOf(`{"jsonrpc":"2.0","id":${id},"error":{"code":-32601,"message":"Method not found"}}`));
 }
 
 function stream(socket: Socket, id: string): void {
-  socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
+  socket.write(EVENTS_HEAD);
   streams.set(socket, { id, sent: 0 });
   timer ??= setInterval(sendEvents, EVENT_EVERY_MS);
 }
@@ -84,7 +78,7 @@ function sendEvents(): void {
       ? message(one.id, { content: [{ type: "text", text: "done" }], isError: false })
       : JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params });
     const event = `event: message\ndata: ${data}\n\n`;
-    socket.write(`${event.length.toString(16)}\r\n${event}\r\n${isLast ? "0\r\n\r\n" : ""}`);
+    socket.write(`${chunkOf(event)}${isLast ? chunkOf("") : ""}`);
     if (isLast) streams.delete(socket);
   }
   if (streams.size > 0) return;
