@@ -4,7 +4,7 @@ import type { WorkName } from "./contender.ts";
 import type { Cell, Comparison, Row } from "./figures.ts";
 import { EVENTS } from "./sizes.ts";
 import { cellOf, cpuOf, HEADERS, isRough, OURS, residentOf } from "./values.ts";
-import { MANY } from "./works.ts";
+import { MANY, WORKS } from "./works.ts";
 
 const number = (value: number | undefined): string => {
   if (value === undefined) return "–";
@@ -145,7 +145,7 @@ function cpuTable({ works }: Comparison, rows: readonly Row[]): string {
   );
 }
 
-const ONE_AT_A_TIME: readonly WorkName[] = ["get", "mcp", "tool"];
+const ONE_AT_A_TIME = WORKS.filter(({ connections }) => connections.includes(1)).map(({ name }) => name);
 
 function oneTable(rows: readonly Row[]): string {
   const header = [
