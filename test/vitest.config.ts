@@ -10,8 +10,9 @@ import { LONGEST, LongestFirst } from "./support/longest-first.ts";
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "gateway-test-compile-cache");
 
 /**
- * Files with a process each: those that replace modules, that count what the process holds (objects, sockets, memory), that
- * replace the timer of recurring work (a file before them may have started the real one), and the longest, which begin first. All others share a process with those before them.
+ * Files with a process each: they replace modules, count what the process holds (objects, sockets, memory), or replace the
+ * timer of recurring work, which a file before them may have started; and the longest, which begin first. All other files share
+ * a process with the ones before them.
  */
 const ALONE = [
   ...LONGEST,

@@ -1,4 +1,4 @@
-/** Memory settings of a service: those that the operator chose stay. */
+/** Memory settings of a service: what the operator chose stays. */
 import { expect, test } from "vitest";
 
 import { memorySettings } from "../../runtime/process-memory.ts";

@@ -164,7 +164,7 @@ async function measureAll(
   return found;
 }
 
-/** Works with each number of connections, without those that no gateway of the group does. */
+/** Counts works, once for each number of connections. What no gateway of the group can do is not counted. */
 function partsOf(group: readonly Contender[], works: readonly Work[]): number {
   return works
     .filter((work) => group.some(({ cannot }) => cannot[work.name] === undefined))
