@@ -52,16 +52,14 @@ const RESULT = '"result":';
 
 /** Where the result is, if the other members are those of a response to this request, in the form that servers give them. */
 function placeOfResult(bytes: Buffer, id: string): { readonly start: number; readonly end: number } | undefined {
-  const usual = `{"jsonrpc":"2.0","id":${id},`;
   const most = id.length + MOST_AROUND;
   const [from, to] = [bytes.toString("latin1", 0, most), bytes.toString("latin1", Math.max(0, bytes.length - most))];
-  const isUsual = from.startsWith(usual);
-  const members = isUsual ? [] : ['"jsonrpc":"2.0"', `"id":${id}`];
+  const members = ['"jsonrpc":"2.0"', `"id":${id}`];
   const take = (isThere: (member: string) => boolean): string | undefined => {
     const at = members.findIndex(isThere);
     return at === -1 ? undefined : members.splice(at, 1)[0];
   };
-  let start = isUsual ? usual.length : 1;
+  let start = 1;
   for (let found = take(before); found !== undefined; found = take(before)) start += found.length + 1;
   if (from[0] !== "{" || !from.startsWith(RESULT, start)) return undefined;
   let end = to.length;
