@@ -52,8 +52,8 @@ export interface UpstreamReceiver {
   onHead(status: number, headers: UpstreamHeaders, isWhole?: boolean): void;
   /** @returns true when the chunk's memory can be reused */
   onData(chunk: Buffer): boolean | void;
-  /** @param trailers undefined: none came */
-  onEnd(trailers?: UpstreamHeaders): void;
+  /** @param trailers undefined: none came @returns true when the memory of all chunks can be reused */
+  onEnd(trailers?: UpstreamHeaders): boolean | void;
   onFailure(failure: UpstreamFailure, detail: string): void;
 }
 

@@ -22,6 +22,8 @@ export interface MemberReceiver {
   onData(chunk: Buffer): boolean;
   /** Bytes of the response that it holds; they count for the client. Absent: none. */
   readonly heldBytes?: number;
+  /** It reads none of the bytes that it got any more. Absent: that is unknown. */
+  readonly hasReleased?: boolean;
   /** @param complete false: the response was aborted @param isOverloaded there is no room for the bytes that it holds */
   onEnd(complete: boolean, isOverloaded?: boolean): void;
 }
@@ -98,6 +100,10 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
     if (this.holdUnread(this.#receiver.heldBytes ?? 0)) return goesOn;
     this.#finish(false, true);
     return true;
+  }
+
+  get isFlushed(): boolean {
+    return this.#receiver.hasReleased === true && this.#client.isFlushed === true;
   }
 
   onDrain(listener: () => void): void {

@@ -103,6 +103,11 @@ class Relay implements MemberReceiver, Relaying {
     return this.#isAnswered ? 0 : this.#size + this.#events.heldBytes;
   }
 
+  /** The rest is ignored, and what it answered with was written to the client. */
+  get hasReleased(): boolean {
+    return this.#isAnswered;
+  }
+
   onEnd(complete: boolean, isOverloaded = false): void {
     this.#isEnded = true;
     if (isOverloaded) this.#overloaded();

@@ -234,14 +234,16 @@ export class Forwarding implements ListReceiver {
     return false;
   }
 
-  onEnd(trailers?: UpstreamHeaders): void {
+  onEnd(trailers?: UpstreamHeaders): boolean | void {
     if (this.#admission.isFinished) return;
     const passed = trailers && this.#mayTrail ? responseTrailers(this.#context, trailers, this.#upstreamHead) : [];
     if (passed === undefined) return this.onFailure("protocol", TOO_MANY_TRAILERS);
     if (this.#held && !this.#admission.isGood) return this.#giveUp(answerEnded(this.#context, true));
     this.#admission.finish(this.#status);
-    if (this.#held) this.#context.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk, passed);
-    else this.#context.exchange.end(undefined, passed);
+    const { exchange } = this.#context;
+    if (this.#held) exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk, passed);
+    else exchange.end(undefined, passed);
+    return exchange.isFlushed;
   }
 
   onFailure(failure: UpstreamFailure, detail: string): void {

@@ -27,10 +27,10 @@ export class GuardedReceiver implements UpstreamReceiver, Guarded {
     return data(this, chunk);
   }
 
-  onEnd(trailers?: UpstreamHeaders): void {
+  onEnd(trailers?: UpstreamHeaders): boolean | void {
     if (this.#isOver) return;
     this.#isOver = true;
-    end(this, trailers);
+    return end(this, trailers);
   }
 
   onFailure(failure: UpstreamFailure, detail: string): void {

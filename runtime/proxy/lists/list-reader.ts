@@ -143,7 +143,7 @@ export class ListReader implements AnswerReader {
 
   onEnd(trailers?: UpstreamHeaders): void {
     if (this.#isDone) return;
-    if (this.#mode === "plain") return this.#next.onEnd(trailers);
+    if (this.#mode === "plain") return void this.#next.onEnd(trailers);
     if (this.#mode === "body") return this.#readBody();
     if (this.#emptyPage) return this.#answerEmptyPage();
     if (this.#mode === "events" && this.#isUnanswered) return this.#refuse(UNANSWERED);

@@ -58,11 +58,11 @@ class MemberReader implements UpstreamReceiver {
     if (passed.length > 0) this.#next.onData(passed);
   }
 
-  onEnd(trailers?: UpstreamHeaders): void {
+  onEnd(trailers?: UpstreamHeaders): boolean | void {
     if (this.#isOver) return;
     const rest = this.#members.end();
     if (rest.length > 0) this.#next.onData(rest);
-    this.#next.onEnd(trailers);
+    return this.#next.onEnd(trailers);
   }
 
   onFailure(failure: UpstreamFailure, detail: string): void {

@@ -87,7 +87,7 @@ export class StrayReader implements AnswerReader {
 
   onEnd(trailers?: UpstreamHeaders): void {
     if (this.#isDone) return;
-    if (this.#mode !== "body") return this.#next.onEnd(this.#mode === "plain" ? trailers : undefined);
+    if (this.#mode !== "body") return void this.#next.onEnd(this.#mode === "plain" ? trailers : undefined);
     const whole = this.#body.take();
     const read = this.#read(whole.subarray(0, 3).equals(BYTE_ORDER_MARK) ? whole.subarray(3) : whole);
     if (read === undefined) return this.refuseAnswer(UNREADABLE);

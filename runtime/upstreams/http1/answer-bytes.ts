@@ -24,6 +24,8 @@ export class AnswerBytes {
   #pieces: Buffer[] | undefined = undefined;
   /** Buffer of the current or next read; no receiver holds it. */
   #own: Buffer | undefined = undefined;
+  /** The last buffer of this body that a receiver holds. */
+  #lent: Buffer | undefined = undefined;
   #isLongRead = false;
   #isLongBody = false;
 
@@ -52,7 +54,16 @@ export class AnswerBytes {
     this.drop();
     if (isOurs) receiver?.onData(bytes);
     else if (!this.#isLongRead) receiver?.onData(Buffer.from(bytes));
-    else if (receiver?.onData(this.#inOwn(bytes)) !== true) this.#own = undefined;
+    else if (receiver?.onData(this.#inOwn(bytes)) !== true) {
+      this.#lent = this.#own;
+      this.#own = undefined;
+    }
+  }
+
+  /** The body has ended. @param isReleased no receiver reads its bytes any more */
+  over(isReleased: boolean): void {
+    if (isReleased && this.#lent !== undefined) keepSpare(this.#lent);
+    this.#lent = undefined;
   }
 
   /**
@@ -61,7 +72,7 @@ export class AnswerBytes {
   bufferFor(shared: Buffer, goesOn: boolean): Buffer {
     if (goesOn && this.#isLongBody) return (this.#own ??= takeBuffer());
     this.#isLongBody = false;
-    if (this.#own !== undefined && spare.length < MAX_SPARE) spare.push(this.#own);
+    if (this.#own !== undefined) keepSpare(this.#own);
     this.#own = undefined;
     return shared;
   }
@@ -74,6 +85,10 @@ export class AnswerBytes {
     bytes.copy(this.#own);
     return this.#own.subarray(0, bytes.length);
   }
+}
+
+function keepSpare(buffer: Buffer): void {
+  if (spare.length < MAX_SPARE) spare.push(buffer);
 }
 
 function takeBuffer(): Buffer {

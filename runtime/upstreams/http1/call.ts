@@ -75,10 +75,10 @@ export class Call implements ConnectionUser, UpstreamCall, QueuedCall {
     return this.#isOver || this.#receiver.onData(chunk);
   }
 
-  onEnd(trailers: string[] | undefined): void {
+  onEnd(trailers: string[] | undefined): boolean | void {
     if (!this.#finish()) return;
     this.#isNotified = true;
-    this.#receiver.onEnd(trailers);
+    return this.#receiver.onEnd(trailers);
   }
 
   onUnsent(): void {

@@ -25,6 +25,7 @@ import { guard, guardEach, type Guarded } from "../../shared/faults/guard.ts";
 export interface ConnectionUser extends AnswerSink, Guarded {
   readonly request: UpstreamRequest;
   onData(chunk: Buffer): boolean | void;
+  onEnd(trailers: string[] | undefined): boolean | void;
   /** The connection ended before anything was sent: the request can use another one. */
   onUnsent(): void;
   fail(failure: UpstreamFailure, detail: string): void;
@@ -212,7 +213,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     // After a response to an incomplete request, the rest of the request would be read as the next one.
     const isWhole = this.#sender === undefined && !this.#socket.writableNeedDrain;
     if (!this.#reader.keepsOpen || !isWhole || this.#mayHoldMore || this.#mustEnd) this.destroy();
-    user.onEnd(trailers);
+    this.#bytes.over(user.onEnd(trailers) === true);
     this.#ending = undefined;
     // After its user, so that a bug there does not affect the next one.
     this.#release();
