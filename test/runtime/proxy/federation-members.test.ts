@@ -293,6 +293,7 @@ test("responses that are held count for their client, in calls, events and lists
 
 describe("several clients at once", () => {
   const NAMES = ["plain", "kept", "fresh"];
+  const paddingOf = (nonce: number): string => String(nonce).repeat(nonce % 5 === 0 ? 25_000 : 0);
   /** Each call's response has what was asked, under the ID that was asked, among others; calls end in any order. */
   const mixed =
     (name: string): Script =>
@@ -300,7 +301,11 @@ describe("several clients at once", () => {
       const { message, response } = asked;
       if (message.method !== "tools/call") return undefined;
       const { id, params } = message;
-      const own = { jsonrpc: "2.0", id, result: { content: [{ type: "text", text: JSON.stringify([name, params]) }] } };
+      const { nonce } = (params as { arguments: { nonce: number } }).arguments;
+      // Some are longer than a read, in memory that is read into again.
+      const text = JSON.stringify([name, params, paddingOf(nonce)]);
+      const own = { jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } };
+      if (nonce % 2 === 0) return own;
       const foreign = (other: unknown) => ({ jsonrpc: "2.0", id: other, result: { content: [] } });
       const others = [foreign("other"), foreign(Number(id) + 1), { jsonrpc: "2.0", method: "notifications/progress" }];
       setImmediate(() => events(response, ...others, own).end());
@@ -336,8 +341,9 @@ describe("several clients at once", () => {
     for (const [index, { member, nonce, id }] of calls.entries()) {
       const [first, ...more] = responses[index] ?? [];
       const [{ text }] = (first?.result?.["content"] ?? [{ text: "" }]) as [{ text: string }];
-      const [name, params] = JSON.parse(text) as [string, { name: string; arguments: object }];
+      const [name, params, padding] = JSON.parse(text) as [string, { name: string; arguments: object }, string];
       expect([first?.id, more.length, name, params.name, params.arguments]).toEqual([id, 0, member, "t0", { nonce }]);
+      expect(padding === paddingOf(nonce)).toBe(true);
     }
     // Each session of a client has one of the member; other calls have one each, which ends with the call.
     const count = (isMeant: (asked: Asked) => boolean): number => servers.seen.filter(isMeant).length;

@@ -115,7 +115,7 @@ describe("a connection", () => {
         socket.write(Buffer.concat([Buffer.from("1388\r\n"), all.subarray(at, at + 5_000), Buffer.from("\r\n")]));
       return void socket.write("0\r\n\r\n");
     });
-    const read = (keeps: (index: number) => boolean) => {
+    const read = (keeps: (index: number) => boolean, isReleased = false) => {
       const { promise, resolve, reject } = Promise.withResolvers<{ body: Buffer; memory: readonly unknown[] }>();
       const kept: Buffer[] = [];
       const memory: unknown[] = [];
@@ -137,7 +137,10 @@ describe("a connection", () => {
             if (chunk.length >= READ_BYTES / 4) memory.push(chunk.buffer);
             return !isKept;
           },
-          onEnd: () => resolve({ body: Buffer.concat(kept), memory }),
+          onEnd: () => {
+            resolve({ body: Buffer.concat(kept), memory });
+            return isReleased;
+          },
           onFailure: (_, detail) => reject(new Error(detail)),
         },
       );
@@ -152,6 +155,10 @@ describe("a connection", () => {
       expect(new Set(kept.memory).size).toBe(kept.memory.length);
       const both = await read((index) => index % 3 === 0);
       expect(both.body.equals(all)).toBe(true);
+      const released = await read(() => true, true);
+      const next = await read(() => false);
+      expect([released.body.equals(all), next.body.equals(all)]).toEqual([true, true]);
+      expect(next.memory[0]).toBe(released.memory.at(-1));
     }
   });
 
