@@ -22,7 +22,7 @@ export interface MemberReceiver {
   onData(chunk: Buffer): boolean;
   /** Bytes of the response that it holds; they count for the client. Absent: none. */
   readonly heldBytes?: number;
-  /** It reads none of the bytes that it got any more. Absent: that is unknown. */
+  /** It no longer reads bytes that it got. Absent: unknown. */
   readonly hasReleased?: boolean;
   /** @param complete false: the response was aborted @param isOverloaded there is no room for the bytes that it holds */
   onEnd(complete: boolean, isOverloaded?: boolean): void;

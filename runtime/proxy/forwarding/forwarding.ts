@@ -240,10 +240,9 @@ export class Forwarding implements ListReceiver {
     if (passed === undefined) return this.onFailure("protocol", TOO_MANY_TRAILERS);
     if (this.#held && !this.#admission.isGood) return this.#giveUp(answerEnded(this.#context, true));
     this.#admission.finish(this.#status);
-    const { exchange } = this.#context;
-    if (this.#held) exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk, passed);
-    else exchange.end(undefined, passed);
-    return exchange.isFlushed;
+    if (this.#held) this.#context.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk, passed);
+    else this.#context.exchange.end(undefined, passed);
+    return this.#context.exchange.isFlushed;
   }
 
   onFailure(failure: UpstreamFailure, detail: string): void {

@@ -60,7 +60,7 @@ export class AnswerBytes {
     }
   }
 
-  /** The body has ended. @param isReleased no receiver reads its bytes any more */
+  /** The body has ended. @param isReleased its receivers no longer read its bytes */
   over(isReleased: boolean): void {
     if (isReleased && this.#lent !== undefined) keepSpare(this.#lent);
     this.#lent = undefined;
