@@ -22,8 +22,8 @@ export interface ToolNotes {
 export interface ListedTools {
   /** A list contains a tool. @param isClear whether rules can decide about it */
   found(route: CompiledRoute, tool: string, isClear: boolean): void;
-  /** A list that a user got has a tool. */
-  served(route: CompiledRoute, tool: string, userId: string): void;
+  /** A user gets a list. @returns call it with each tool in the list */
+  served(route: CompiledRoute, userId: string): (tool: string) => void;
   /** Names of the tools that this process has seen in lists of a route, at most 300, hidden ones excepted. For administrators. */
   namesOf(routeKey: string): readonly string[];
   /** Those of this user's own lists. */
@@ -95,8 +95,10 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
       return of ? [...of.names].filter((name) => !of.unclear.has(name)) : [];
     },
     namesFor: (routeKey, userId) => servedTools.namesFor(routeKey, userId),
-    served({ key }, tool, userId) {
-      if (known.has(key)) servedTools.add(key, userId, tool.slice(0, MAX_TOOL_CHARACTERS));
+    served({ key }, userId) {
+      if (!known.has(key)) return () => {};
+      const add = servedTools.adder(key, userId);
+      return (tool) => add(tool.slice(0, MAX_TOOL_CHARACTERS));
     },
     notesOf,
     list: () =>

@@ -16,11 +16,18 @@ import {
 } from "./possible.ts";
 import type { OperatorRule, PolicyTree } from "./tree.ts";
 
+type Rules = Pick<PolicyTree, "allow" | "deny">;
+
+interface PreparedRules {
+  readonly allow: readonly PreparedRule[];
+  readonly deny: readonly PreparedRule[];
+}
+
 /**
  * Whether this caller could send any request that the policy allows. Only the user is known; the tool and the rest of
  * the request are not. True if in doubt: criteria are assumed to vary independently.
  */
-export function mayReachSomething(policy: Pick<PolicyTree, "allow" | "deny">, user: UserFacts | undefined): boolean {
+export function mayReachSomething(policy: Rules, user: UserFacts | undefined): boolean {
   return mayBeAllowed(policy, { user });
 }
 
@@ -30,7 +37,7 @@ export function mayReachSomething(policy: Pick<PolicyTree, "allow" | "deny">, us
  *
  * @param name as the criterion `idp` has it
  */
-export function mayReachFrom(policy: Pick<PolicyTree, "allow" | "deny">, name: string): boolean {
+export function mayReachFrom(policy: Rules, name: string): boolean {
   const made = providerUserId(name === FIRST_PROVIDER ? undefined : name, "any-user");
   const user = { id: made.ok ? made.id : "", email: "", name: "", groups: [], claims: {} };
   return mayBeAllowed(policy, { user, isAnyOfProvider: true });
@@ -50,37 +57,42 @@ export type ResourceType = "directory" | "unknown";
  * Whether some call of this tool (or use of this prompt or resource) could be allowed for this caller. Arguments and
  * connection are unknown. An item is never hidden but callable, and never shown but certainly denied.
  */
-export function mayUse(
-  policy: Pick<PolicyTree, "allow" | "deny">,
-  user: UserFacts | undefined,
-  item: ListedItem,
-): boolean {
-  switch (item.kind) {
-    case "tool":
-      return mayBeAllowed(policy, { user, mcp: { method: "tools/call", tool: item.name } });
-    case "prompt":
-      return mayBeAllowed(policy, { user, mcp: { method: "prompts/get", prompt: item.name } });
-    case "resource":
-      return mayUseResource(policy, user, item);
-    case "skill":
-      return mayBeAllowed(policy, { user, mcp: { method: "skills/get", resource: item.uri } });
-    case "template":
-      return mayBeAllowed(policy, { user, mcp: { method: "resources/read" }, template: item.uriTemplate });
-  }
-  return item satisfies never;
+export function mayUse(policy: Rules, user: UserFacts | undefined, item: ListedItem): boolean {
+  return useFinder(policy, user)(item);
+}
+
+/** The same for many items: criteria about the user are checked once. */
+export function useFinder({ allow, deny }: Rules, user: UserFacts | undefined): (item: ListedItem) => boolean {
+  const anyItem: PartlyKnown = { user, mcp: {} };
+  const prepared = { allow: prepare(allow, anyItem), deny: prepare(deny, anyItem) };
+  return (item) => {
+    switch (item.kind) {
+      case "tool":
+        return mayPass(prepared, { user, mcp: { method: "tools/call", tool: item.name } });
+      case "prompt":
+        return mayPass(prepared, { user, mcp: { method: "prompts/get", prompt: item.name } });
+      case "resource":
+        return mayUseResource(prepared, user, item);
+      case "skill":
+        return mayPass(prepared, { user, mcp: { method: "skills/get", resource: item.uri } });
+      case "template":
+        return mayPass(prepared, { user, mcp: { method: "resources/read" }, template: item.uriTemplate });
+    }
+    return item satisfies never;
+  };
 }
 
 /** A directory is read by a method of its own. One that may be a directory is not shown if the files below it are denied. */
 function mayUseResource(
-  policy: Pick<PolicyTree, "allow" | "deny">,
+  prepared: PreparedRules,
   user: UserFacts | undefined,
   { uri: resource, type }: ListedItem & { readonly kind: "resource" },
 ): boolean {
   const method = type === "directory" ? "resources/directory/read" : "resources/read";
-  if (!mayBeAllowed(policy, { user, mcp: { method, resource } })) return false;
+  if (!mayPass(prepared, { user, mcp: { method, resource } })) return false;
   if (type !== "unknown" || !mayBeSkillUri(resource)) return true;
   const files = resource.endsWith("/") ? resource : `${resource}/`;
-  return !isDenied(policy, { user, mcp: { method, resource: files } });
+  return !isDeniedBy(prepared.deny, finder({ user, mcp: { method, resource: files } }));
 }
 
 /** Possible decisions for one caller, and the rule responsible. */
@@ -96,11 +108,7 @@ export interface Reach {
  *
  * @param mayProveDevice whether the user has a browser
  */
-export function findReach(
-  policy: Pick<PolicyTree, "allow" | "deny">,
-  user: UserFacts | undefined,
-  mayProveDevice: boolean,
-): Reach {
+export function findReach(policy: Rules, user: UserFacts | undefined, mayProveDevice: boolean): Reach {
   const known: PartlyKnown = { user, mayProveDevice };
   const find = finder(known);
   const access = findAccess(prepare(policy.allow, known), prepare(policy.deny, known), find);
@@ -186,14 +194,23 @@ export function toolReachFinder(
   };
 }
 
-function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: PartlyKnown): boolean {
+/** For one question; stops at the first rule that decides. */
+function mayBeAllowed({ allow, deny }: Rules, known: PartlyKnown): boolean {
   const facts = factsOf(known);
   return (
-    policy.allow.some((rule) => (possibleRule(rule, known, facts) & MAY_HOLD) !== 0) && !isDenied(policy, known, facts)
+    allow.some((rule) => (possibleRule(rule, known, facts) & MAY_HOLD) !== 0) &&
+    !deny.some((rule) => (possibleRule(rule, known, facts) & MAY_MISS) === 0)
   );
 }
 
+function mayPass({ allow, deny }: PreparedRules, known: PartlyKnown): boolean {
+  const find = finder(known);
+  for (const rule of allow) if ((find(rule) & MAY_HOLD) !== 0) return !isDeniedBy(deny, find);
+  return false;
+}
+
 /** Whether a deny rule matches, whatever is unknown. */
-function isDenied(policy: Pick<PolicyTree, "deny">, known: PartlyKnown, facts = factsOf(known)): boolean {
-  return policy.deny.some((rule) => (possibleRule(rule, known, facts) & MAY_MISS) === 0);
+function isDeniedBy(deny: readonly PreparedRule[], find: FindPossible): boolean {
+  for (const rule of deny) if ((find(rule) & MAY_MISS) === 0) return true;
+  return false;
 }

@@ -50,12 +50,11 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
       isDenied ||= items.some((item) => !mayKeep(kind, item, options));
       continue;
     }
-    const shownItems = items.filter((item) => mayKeep(kind, item, options));
-    hidden += items.length - shownItems.length;
-    shown += shownItems.length;
-    if (shownItems.length === items.length) continue;
-    const pieces = shownItems.flatMap((item) => [COMMA, bytes.subarray(item.start, item.end)]).slice(1);
-    edits.push({ start: start + 1, end: end - 1, pieces });
+    const pieces: Buffer[] = [];
+    const kept = keepRuns(bytes, items, pieces, (item) => mayKeep(kind, item, options));
+    hidden += items.length - kept;
+    shown += kept;
+    if (kept < items.length) edits.push({ start: start + 1, end: end - 1, pieces });
   }
   const { nextCursor } = answer;
   return {
@@ -65,6 +64,35 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
     isDenied,
     nextCursor: nextCursor?.kind === "text" ? spanText(bytes, nextCursor) : undefined,
   };
+}
+
+/** @param pieces gets the kept items, neighbors as one piece with what separates them @returns the number of kept items */
+function keepRuns(
+  bytes: Buffer,
+  items: readonly FoundItem[],
+  pieces: Buffer[],
+  keeps: (item: FoundItem) => boolean,
+): number {
+  let count = 0;
+  let start = -1;
+  let end = 0;
+  const endRun = (): void => {
+    if (start === -1) return;
+    if (pieces.length > 0) pieces.push(COMMA);
+    pieces.push(bytes.subarray(start, end));
+    start = -1;
+  };
+  for (const item of items) {
+    if (!keeps(item)) {
+      endRun();
+      continue;
+    }
+    count += 1;
+    if (start === -1) ({ start } = item);
+    ({ end } = item);
+  }
+  endRun();
+  return count;
 }
 
 function mayKeep(kind: Exclude<ListKind, "instructions">, item: FoundItem, { keeps, omitted }: FilterOptions): boolean {

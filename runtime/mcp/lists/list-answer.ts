@@ -56,6 +56,8 @@ export interface FoundList {
 export interface ListAnswer {
   /** JSON text of the id. */
   readonly id: string | undefined;
+  /** Position of that text; 0 without an id. */
+  readonly idStart: number;
   /** Position after the brace that opens the result. */
   readonly resultStart: number;
   readonly lists: readonly FoundList[];
@@ -63,6 +65,8 @@ export interface ListAnswer {
   readonly cacheScope: TextSpan | undefined;
   readonly ttlMs: TextSpan | undefined;
 }
+
+type ResultLists = Omit<ListAnswer, "id" | "idStart">;
 
 /** Far above any list that a user could choose from. */
 const MAX_ITEMS = 10_000;
@@ -93,7 +97,7 @@ function isLookAlike(key: string, known: readonly string[]): boolean {
 
 function readMessage(bytes: Buffer): ListAnswer | "none" | "unreadable" {
   let id: TextSpan | undefined;
-  let result: Omit<ListAnswer, "id"> | "other" | undefined;
+  let result: ResultLists | "other" | undefined;
   let isAnswer = true;
   let isSound = true;
   const mark = scanner.openObject();
@@ -113,11 +117,13 @@ function readMessage(bytes: Buffer): ListAnswer | "none" | "unreadable" {
   if (result === undefined || result === "other") return isSound ? "none" : "unreadable";
   // A result together with a method or an error is ambiguous.
   if (!isSound || !isAnswer) return "unreadable";
-  return { id: id && rawText(bytes, id), ...result };
+  if (id === undefined) return { id: undefined, idStart: 0, ...result };
+  const idStart = id.kind === "text" ? id.start - 1 : id.start;
+  return { id: bytes.toString("utf8", idStart, id.kind === "text" ? id.end + 1 : id.end), idStart, ...result };
 }
 
 /** @returns undefined when it is ambiguous */
-function readResult(bytes: Buffer): Omit<ListAnswer, "id"> | "other" | undefined {
+function readResult(bytes: Buffer): ResultLists | "other" | undefined {
   let isSound = true;
   const lists: FoundList[] = [];
   const hints: { nextCursor?: TextSpan; cacheScope?: TextSpan; ttlMs?: TextSpan } = {};
@@ -230,8 +236,3 @@ const SNAKE_LENGTHS: ReadonlyMap<string, number> = new Map(
 /** Members of items are ASCII; folding others costs more than reading them. */
 const MAX_UNUSUAL_KEYS = 4;
 const PLAIN_KEY = /^[\x21-\x7e]*$/;
-
-/** The text in the message, quotes included. */
-function rawText(bytes: Buffer, { kind, start, end }: TextSpan): string {
-  return kind === "text" ? bytes.toString("utf8", start - 1, end + 1) : bytes.toString("utf8", start, end);
-}

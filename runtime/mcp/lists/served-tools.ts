@@ -23,7 +23,8 @@ interface Shown extends Visited {
 }
 
 export interface ServedTools {
-  add(routeKey: string, userId: string, tool: string): void;
+  /** @returns call it with each tool of one list */
+  adder(routeKey: string, userId: string): (tool: string) => void;
   namesFor(routeKey: string, userId: string): readonly string[];
   /** Forgets other routes. */
   retain(routeKeys: ReadonlySet<string>): void;
@@ -33,22 +34,28 @@ export function createServedTools(): ServedTools {
   const routes = new Map<string, Places>();
   const shown = new BoundedCache<Shown>(MAX_USERS);
   const keyOf = (routeKey: string, userId: string): string => `${routeKey}\n${userId}`;
+  const shownTo = (key: string, names: Places): Shown => {
+    const known = shown.get(key);
+    if (known?.names === names) return known;
+    const made = { names, bits: new Uint32Array(Math.ceil(MAX_NAMES / BITS)), visited: false };
+    shown.set(key, made);
+    return made;
+  };
 
   return {
-    add(routeKey, userId, tool) {
+    adder(routeKey, userId) {
       let names = routes.get(routeKey);
       if (!names) routes.set(routeKey, (names = new Map()));
-      const place = names.get(tool) ?? names.size;
-      if (place >= MAX_NAMES) return;
-      if (place === names.size) names.set(tool, place);
-      const key = keyOf(routeKey, userId);
-      let of = shown.get(key);
-      if (of?.names !== names) {
-        of = { names, bits: new Uint32Array(Math.ceil(MAX_NAMES / BITS)), visited: false };
-        shown.set(key, of);
-      }
-      const at = Math.floor(place / BITS);
-      of.bits[at] = (of.bits[at] ?? 0) | (1 << (place % BITS));
+      const places = names;
+      let of: Shown | undefined;
+      return (tool) => {
+        const place = places.get(tool) ?? places.size;
+        if (place >= MAX_NAMES) return;
+        if (place === places.size) places.set(tool, place);
+        of ??= shownTo(keyOf(routeKey, userId), places);
+        const at = Math.floor(place / BITS);
+        of.bits[at] = (of.bits[at] ?? 0) | (1 << (place % BITS));
+      };
     },
     namesFor(routeKey, userId) {
       const of = shown.get(keyOf(routeKey, userId));

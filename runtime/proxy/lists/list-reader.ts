@@ -7,7 +7,7 @@
  */
 import { filterAnswer, nextPage, type FilteredAnswer } from "../../mcp/lists/filter-answer.ts";
 import { EventBlocks, renderEvent, type EventBlock } from "../../mcp/lists/event-blocks.ts";
-import { FILTERED_METHODS, readListAnswer } from "../../mcp/lists/list-answer.ts";
+import { FILTERED_METHODS } from "../../mcp/lists/list-answer.ts";
 import type { McpMessage } from "../../mcp/message.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import { repliesTo, sameId } from "../../mcp/message-id.ts";
@@ -15,8 +15,9 @@ import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { RequestContext } from "../request-context.ts";
+import { KNOWN_LISTS } from "./known-lists.ts";
 import { keepsFor, mayHide, type ListDeps, type ListRules } from "./list-rules.ts";
-import { withoutBodyHeaders, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
+import { withoutBodyHeaders, withoutByteOrderMark, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
 import { StrayReader } from "./stray-reader.ts";
 import { lockReaderFor } from "./tool-lock.ts";
 import { lockedKindOf } from "../../mcp/tool-locks/tool-locks.ts";
@@ -36,7 +37,7 @@ interface Head {
 /** @returns undefined if no item could be hidden or compared */
 export function listReaderFor(deps: ListDeps, context: RequestContext, next: ListReceiver): AnswerReader | undefined {
   const { exchange, prepared, message } = context;
-  const { toolLock } = prepared;
+  const { toolLock, route } = prepared;
   const filters = mayHide(deps, prepared);
   if (!filters && toolLock === undefined) return undefined;
   // Streams opened by GET repeat missed responses.
@@ -53,7 +54,7 @@ export function listReaderFor(deps: ListDeps, context: RequestContext, next: Lis
   const keeps = filters ? keepsFor(deps, context) : undefined;
   if (isOther) {
     const ownId = message?.kind === "request" ? message.id : undefined;
-    return new StrayReader(ownId, { keeps, lock }, toolLock?.kinds, next);
+    return new StrayReader(ownId, { routeKey: route.key, keeps, lock }, toolLock?.kinds, next);
   }
   const takesEvents = isStream && /event-stream/i.test(exchange.header("accept") ?? "");
   const isAnsweredElsewhere = context.messageAddress !== undefined;
@@ -63,7 +64,8 @@ export function listReaderFor(deps: ListDeps, context: RequestContext, next: Lis
     lists.hidden += hidden;
     lists.shown += shown;
   };
-  return new ListReader(isStream ? undefined : message, { keeps, lock, takesEvents, isAnsweredElsewhere, count }, next);
+  const rules = { routeKey: route.key, keeps, lock, takesEvents, isAnsweredElsewhere, count };
+  return new ListReader(isStream ? undefined : message, rules, next);
 }
 
 /** A page without visible items, as sent to the client if no other page comes. */
@@ -174,7 +176,7 @@ export class ListReader implements AnswerReader {
 
   #readBody(): void {
     const whole = this.#body.take();
-    const bytes = whole.subarray(0, 3).equals(BYTE_ORDER_MARK) ? whole.subarray(3) : whole;
+    const bytes = withoutByteOrderMark(whole);
     const filtered = this.#filter(bytes);
     const isError = (this.#head?.status ?? 200) >= 300;
     if (typeof filtered === "string") {
@@ -226,7 +228,7 @@ export class ListReader implements AnswerReader {
   }
 
   #filter(bytes: Buffer): FilteredAnswer | "none" | "unreadable" {
-    const answer = readListAnswer(bytes);
+    const answer = KNOWN_LISTS.read(this.#rules.routeKey, bytes, this.#message?.id);
     if (typeof answer === "string") return answer;
     // The response to another request, which no client waits for here.
     if (this.#message !== undefined && !sameId(answer.id, this.#message.id)) return "unreadable";
@@ -296,4 +298,3 @@ export class ListReader implements AnswerReader {
 
 const UNANSWERED = "the end of an answer to a list request without a response";
 const NOTHING = Buffer.alloc(0);
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

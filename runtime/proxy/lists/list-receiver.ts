@@ -37,3 +37,9 @@ export function withoutBodyHeaders(headers: UpstreamHeaders, also?: string): str
     return name !== also && !BODY_HEADERS.has(name);
   });
 }
+
+export function withoutByteOrderMark(bytes: Buffer): Buffer {
+  return bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? bytes.subarray(3) : bytes;
+}
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

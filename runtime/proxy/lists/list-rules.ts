@@ -2,7 +2,7 @@
 import type { Blocks } from "../../identity/blocks.ts";
 import type { Log } from "../../shared/log.ts";
 import { isPlainToolName } from "../../policy/mcp/tool-names.ts";
-import { mayUse, type ListedItem } from "../../policy/reach.ts";
+import { useFinder, type ListedItem } from "../../policy/reach.ts";
 import type { PreparedRoute } from "../prepared-route.ts";
 import type { RequestContext } from "../request-context.ts";
 import { clearTools } from "../../mcp/clear-tools.ts";
@@ -38,16 +38,18 @@ export function keepsFor(
     // A call by an unclear name is rejected. Such a name is compared as it is and as servers may read it.
     const isClear = (name: string): boolean =>
       isClearTool === undefined || isPlainToolName(name) || (hasTime() && hasTime() && isClearTool(name));
+    const mayUse = useFinder(route.policy, user);
+    const noteServed = user && listedTools?.served(route, user.id);
     return (item) => {
       if (!hasTime()) return false;
-      if (item.kind !== "tool") return mayUse(route.policy, user, item);
+      if (item.kind !== "tool") return mayUse(item);
       const tool = item.name;
       const isToolClear = isClear(tool);
       if (evaluated > MAX_EVALUATED) return false;
       listedTools?.found(route, tool, isToolClear);
-      if (!isToolClear || !mayUse(route.policy, user, item)) return false;
+      if (!isToolClear || !mayUse(item)) return false;
       if (blocks?.find({ user, clientId, grantId, routeKey: route.key, tool }) !== undefined) return false;
-      if (user) listedTools?.served(route, tool, user.id);
+      noteServed?.(tool);
       return true;
     };
   };
@@ -67,6 +69,7 @@ export interface ListDeps extends ToolLockDeps {
 }
 
 export interface ListRules {
+  readonly routeKey: string;
   /** For each list: tells whether the caller may use an item; undefined: all. */
   readonly keeps: (() => (item: ListedItem) => boolean) | undefined;
   readonly lock: LockReader | undefined;

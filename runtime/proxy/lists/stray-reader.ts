@@ -14,7 +14,7 @@ import { sameId } from "../../mcp/message-id.ts";
 import { hasCoding } from "../forwarding/response-headers.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
-import { withoutBodyHeaders, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
+import { withoutBodyHeaders, withoutByteOrderMark, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
 import type { ListRules } from "./list-rules.ts";
 
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -24,7 +24,6 @@ const TOOLS = /(?<!\\)"tool|\\u0(?:0[4-7]|17f)/i;
 const ANY =
   /(?<!\\)"(?:tool|prompt|re(?:s|\xc5\xbf)ource[-_]?t|in(?:s|\xc5\xbf)tr|(?:s|\xc5\xbf)(?:k|\xe2\x84\xaa)ill)|\\u(?:00[4-7]|017f|212a)/i;
 const LONGEST_MARK = 12;
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export class StrayReader implements AnswerReader {
   readonly #ownId: string | undefined;
@@ -89,7 +88,7 @@ export class StrayReader implements AnswerReader {
     if (this.#isDone) return;
     if (this.#mode !== "body") return void this.#next.onEnd(this.#mode === "plain" ? trailers : undefined);
     const whole = this.#body.take();
-    const read = this.#read(whole.subarray(0, 3).equals(BYTE_ORDER_MARK) ? whole.subarray(3) : whole);
+    const read = this.#read(withoutByteOrderMark(whole));
     if (read === undefined) return this.refuseAnswer(UNREADABLE);
     const isAsItCame = read === "as it came";
     const head = [

@@ -100,8 +100,8 @@ test("a user's pages name tools of the lock, of the policy and of the user's own
   const route = follow(
     "{ mcp_tool: { in: [drop, purge] } }, { mcp_tool: { starts_with: admin_, not_in: [admin_help] } }",
   );
-  for (const tool of ["a", "b"]) listed.served(route, tool, "alice");
-  listed.served(route, "b", "bob");
+  for (const tool of ["a", "b"]) listed.served(route, "alice")(tool);
+  listed.served(route, "bob")("b");
   listed.found(route, "of-nobody", true);
   expect(knownToolsFor(route, "alice", listed)).toEqual({ names: ["a", "b", "drop", "purge"], isComplete: true });
   expect(knownToolsFor(route, "bob", listed)).toEqual({ names: ["b", "drop", "purge"], isComplete: true });
@@ -110,15 +110,15 @@ test("a user's pages name tools of the lock, of the policy and of the user's own
   follow("{ mcp_tool: other }");
   expect(listed.namesFor(route.key, "alice")).toEqual(["a", "b"]);
   listed.follow([]);
-  listed.served(route, "a", "alice");
+  listed.served(route, "alice")("a");
   follow("{ mcp_tool: other }");
-  listed.served(route, "c", "bob");
+  listed.served(route, "bob")("c");
   expect([listed.namesFor(route.key, "alice"), listed.namesFor(route.key, "bob")]).toEqual([[], ["c"]]);
 });
 
 test("what users were shown is bounded in names of a route", () => {
   const route = follow("{ mcp_tool: other }");
-  for (let index = 0; index < 310; index += 1) listed.served(route, `t${index}`, "alice");
+  for (let index = 0; index < 310; index += 1) listed.served(route, "alice")(`t${index}`);
   const names = listed.namesFor(route.key, "alice");
   expect([names.length, names.at(-1)]).toEqual([300, "t299"]);
 });

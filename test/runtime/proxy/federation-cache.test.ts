@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { FairCache } from "../../../runtime/proxy/federation/lists/fair-cache.ts";
+import { FairCache } from "../../../runtime/proxy/lists/fair-cache.ts";
 import { createRandom } from "../../support/random.ts";
 
 test("FairCache evicts the least recently used entry when all are too large together", () => {

@@ -8,7 +8,7 @@ import type { CompiledRoute } from "../../../config/compiled.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { memoryLimit } from "../../../http/admission/memory.ts";
 import type { Clock } from "../../../shared/clock.ts";
-import { FairCache } from "./fair-cache.ts";
+import { FairCache } from "../../lists/fair-cache.ts";
 import { keepsFor, type ListDeps, mayHide } from "../../lists/list-rules.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { UpstreamTokens } from "../../upstream-tokens.ts";

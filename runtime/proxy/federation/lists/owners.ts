@@ -12,7 +12,7 @@ import { readAppUri } from "../../../mcp/federation/names.ts";
 import { fitsTemplate } from "../../../mcp/federation/templates.ts";
 import { bindingText } from "../../../mcp/mcp-sessions.ts";
 import type { Clock } from "../../../shared/clock.ts";
-import { FairCache } from "./fair-cache.ts";
+import { FairCache } from "../../lists/fair-cache.ts";
 import { bindingOf } from "../../announced-address.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { AskingClient, Collected } from "./collect.ts";

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { EventBlocks, renderEvent, type EventBlock } from "../../../../runtime/mcp/lists/event-blocks.ts";
 import { filterAnswer } from "../../../../runtime/mcp/lists/filter-answer.ts";
 import { readListAnswer, type ListAnswer } from "../../../../runtime/mcp/lists/list-answer.ts";
+import { KnownLists } from "../../../../runtime/proxy/lists/known-lists.ts";
 
 function read(text: string): ListAnswer {
   const answer = readListAnswer(Buffer.from(text));
@@ -166,9 +167,79 @@ describe("filterAnswer()", () => {
           JSON.parse(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { ...result, tools: kept } })),
         );
       }),
-      { seed: 15, numRuns: 500 },
+      { seed: 15, numRuns: 150 },
     );
   });
+});
+
+/** Items in forms that could mislead a reader, without keys that look alike. */
+const ITEMS = [
+  '{"name":"a"}',
+  '{ "name" : "b" }',
+  '{"name":"\\u0061"}',
+  '{"n\\u0061me":"b","title":"\\ud800"}',
+  '{"name":"\\ud83d\\ude00"}',
+  '{"name":"\\ud800"}',
+  '{"name":"é","x":-1.50e+300,"y":123456789012345678901234567890}',
+  '{"x":{"name":"a","tools":[{"name":"a"}]},"name":"c"}',
+  '{"description":"},{\\"name\\":\\"a\\"","name":"b"}',
+  '{"name":"c","inputSchema":{"properties":{"name":{"type":"string"}}}}',
+  '{"name":null}',
+  "{}",
+  "[]",
+  "null",
+  '"a"',
+];
+const SHAPES = [
+  (id: string, items: string) => `{"jsonrpc":"2.0","id":${id},"result":{"tools":[${items}]}}`,
+  (id: string, items: string) => `{"result":{"_meta":{"tools":[{"name":"a"}]},"tools":[${items}]},"id":${id}}\n`,
+  (id: string, items: string) => ` { "result" : { "tools" : [ ${items} ], "nextCursor":"\\u0032" } , "id" : ${id} } `,
+];
+const SHAPE = fc.constantFrom(...SHAPES);
+const LIST = fc.array(fc.tuple(fc.constantFrom(...ITEMS), fc.constantFrom(",", " , ", ",\n\t")), { maxLength: 8 });
+const ID = fc.constantFrom("1", "7", "10", "11", '"a"', '"b"', '"\\u0061"', '"é"', '"ab"');
+
+function listed(items: readonly (readonly [string, string])[]): string {
+  return items.map(([item, after], index) => (index === items.length - 1 ? item : item + after)).join("");
+}
+
+test("a filtered list means the same as a parsed, filtered and written one", () => {
+  fc.assert(
+    fc.property(SHAPE, ID, LIST, fc.subarray(["a", "b", "c", "é", "😀", "\ud800"]), (shape, id, items, keep) => {
+      const text = shape(id, listed(items));
+      const expected = JSON.parse(text) as { readonly result: { tools: { readonly name?: unknown }[] } };
+      expected.result.tools = expected.result.tools.filter((item) => keep.some((name) => item?.name === name));
+      expect(JSON.parse(filter(text, keep))).toEqual(expected);
+    }),
+    { seed: 3, numRuns: 300 },
+  );
+});
+
+test("a remembered list is read like any other, whatever differs from the one before", () => {
+  const known = new KnownLists();
+  const change = fc.record({ at: fc.nat(), put: fc.constantFrom(...Buffer.from('019ab"\\{}[],: \xe9', "latin1")) });
+  fc.assert(
+    fc.property(SHAPE, ID, ID, LIST, fc.option(change), (shape, id, other, items, changed) => {
+      const [first, second, third] = [id, other, other].map((each) => Buffer.from(shape(each, listed(items))));
+      if (changed && third) third[changed.at % third.length] = changed.put;
+      for (const bytes of [first, second, third, second, first]) {
+        for (const asked of [id, other])
+          expect(known.read("route", bytes as Buffer, asked)).toEqual(readListAnswer(bytes as Buffer));
+      }
+    }),
+    { seed: 4, numRuns: 300 },
+  );
+});
+
+test("only a list with another ID of the same length is not read again", () => {
+  const known = new KnownLists();
+  const read = (route: string, id: string, asked = id): unknown => {
+    const answer = known.read(route, Buffer.from(`{"id":${id},"result":{"tools":[{"name":"a"}]}}`), asked);
+    return typeof answer === "string" ? answer : answer.lists;
+  };
+  const first = read("one", "10");
+  expect([read("one", "10"), read("one", "99")].every((lists) => lists === first)).toBe(true);
+  for (const lists of [read("two", "10"), read("one", "100"), read("one", "10", "1")]) expect(lists).not.toBe(first);
 });
 
 describe("EventBlocks", () => {
