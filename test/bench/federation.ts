@@ -10,7 +10,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { signInClient } from "../support/oauth-client.ts";
 import { type Child, startChild } from "./common/child.ts";
 import { askInTurn } from "./common/closed-loop.ts";
 import { residentKibibytes } from "./common/cpu.ts";
@@ -19,6 +18,7 @@ import { load } from "./common/load.ts";
 import { type Case, measureRounds, type Samples } from "./common/rounds.ts";
 import { pairedRatios } from "./common/statistics.ts";
 import { formatTable, median } from "./common/table.ts";
+import { federatedRoute, memberRequest, memberRoute, tokenFor } from "./federation/routes.ts";
 
 const { values } = parseArgs({
   options: {
@@ -33,12 +33,6 @@ const { values } = parseArgs({
 const SESSIONS = 10_000;
 /** V8 writes a profile at the end of a process that exits on its own. */
 const EXIT = "data:text/javascript,process.on(%22SIGTERM%22,()=>process.exit())";
-const META = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
-  "io.modelcontextprotocol/clientCapabilities": {},
-};
-
 /** With 57 nested objects, as in the other benchmarks. */
 const ITEMS = Array.from({ length: 57 }, (_, index) => ({
   id: index,
@@ -89,63 +83,14 @@ try {
 
 /** Of each kind of member, and the federated routes over them. */
 function moreRoutes(own: number): string {
-  const route = (name: string, rest: string): string =>
-    `  - { name: ${name}, from: "http://localhost:${own}", prefix: /${name}, ${rest},\n` +
-    "      policy: [{ allow: { and: [{ domain: { is: example.com } }] } }, { deny: { or: [{ mcp_tool: { starts_with: delete_ } }] } }] }\n";
-  const member = (name: string): string =>
-    route(name, `to: "${origin}", mcp: { server: { path: /${name}, max_request_bytes: 65536 } }`);
-  const federated = (name: string, names: readonly string[], more = ""): string =>
-    route(
-      name,
-      `mcp: { server: { members: { ${names.map((each, at) => `m${at}: ${each}`).join(", ")} }, max_request_bytes: 65536${more} } }`,
-    );
   const twenty = Array.from({ length: 20 }, (_, at) => `50-tools-${at}`);
   const single = ["modern", "events", "sessions"];
   return [
-    ...[...single, "2000-tools", ...twenty].map(member),
-    ...single.map((name) => federated(`all-${name}`, [name])),
-    federated("twenty", twenty),
-    federated("search", ["2000-tools"], ", search_tools_above: 10"),
+    ...[...single, "2000-tools", ...twenty].map((name) => memberRoute(own, origin, name)),
+    ...single.map((name) => federatedRoute(own, `all-${name}`, [name])),
+    federatedRoute(own, "twenty", twenty),
+    federatedRoute(own, "search", ["2000-tools"], ", search_tools_above: 10"),
   ].join("");
-}
-
-async function bearerOf(path: string): Promise<string> {
-  const resource = `http://localhost:${port}${path}`;
-  return (await signInClient({ resource, user: "alice@example.com" })).tokens.access_token;
-}
-
-interface Asking {
-  readonly path: string;
-  readonly token: string;
-  readonly method: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  /** Undefined: of revision 2026-07-28. */
-  readonly session?: string;
-}
-
-function requestOf({ path, token, method, params, session }: Asking): Buffer {
-  const isModern = session === undefined;
-  const body = JSON.stringify({
-    jsonrpc: "2.0",
-    id: 1,
-    method,
-    params: { ...params, ...(isModern && { _meta: META }) },
-  });
-  const name = typeof params["name"] === "string" ? [`mcp-name: ${params["name"]}`] : [];
-  const head = [
-    `POST ${path} HTTP/1.1`,
-    `host: localhost:${port}`,
-    "user-agent: bench/1.0",
-    "accept-language: en",
-    "accept: application/json, text/event-stream",
-    `authorization: Bearer ${token}`,
-    "content-type: application/json",
-    `content-length: ${Buffer.byteLength(body)}`,
-    `mcp-protocol-version: ${isModern ? "2026-07-28" : "2025-11-25"}`,
-    ...(isModern ? [`mcp-method: ${method}`, ...name] : []),
-    ...(session === undefined || session === "" ? [] : [`mcp-session-id: ${session}`]),
-  ];
-  return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
 async function sessionOf(path: string, token: string): Promise<string> {
@@ -194,11 +139,11 @@ async function measureCalls(): Promise<void> {
       [`/${member}/${member}`, "tool_1"],
       [`/all-${member}`, "m0__tool_1"],
     ] as const) {
-      const token = await bearerOf(path);
+      const token = await tokenFor(port, path);
       const session = member === "sessions" ? { session: await sessionOf(path, token) } : {};
       requests.push([
         path,
-        requestOf({ path, token, method: "tools/call", params: { name, arguments: args }, ...session }),
+        memberRequest({ port, path, token, method: "tools/call", params: { name, arguments: args }, ...session }),
       ]);
     }
     const [direct, federated] = await measure(requests);
@@ -210,10 +155,16 @@ async function measureCalls(): Promise<void> {
 
 async function measureLists(): Promise<void> {
   const found = { name: "find_tools", arguments: { query: "issues of a repository" } };
-  const [twenty, search] = [await bearerOf("/twenty"), await bearerOf("/search")];
+  const [twenty, search] = [await tokenFor(port, "/twenty"), await tokenFor(port, "/search")];
   const measured = await measure([
-    ["20 members × 50 tools, kept", requestOf({ path: "/twenty", token: twenty, method: "tools/list", params: {} })],
-    ["find_tools in 2,000 tools", requestOf({ path: "/search", token: search, method: "tools/call", params: found })],
+    [
+      "20 members × 50 tools, kept",
+      memberRequest({ port, path: "/twenty", token: twenty, method: "tools/list", params: {} }),
+    ],
+    [
+      "find_tools in 2,000 tools",
+      memberRequest({ port, path: "/search", token: search, method: "tools/call", params: found }),
+    ],
   ]);
   console.log(
     formatTable(
@@ -226,8 +177,8 @@ async function measureLists(): Promise<void> {
 /** Memory that is held once the sessions are open, and nothing else of them. */
 async function measureSessions(): Promise<void> {
   const path = "/all-sessions";
-  const token = await bearerOf(path);
-  const request = requestOf({ path, token, method: "initialize", params: initializeParams(), session: "" });
+  const token = await tokenFor(port, path);
+  const request = memberRequest({ port, path, token, method: "initialize", params: initializeParams(), session: "" });
   const open = async (requests: number): Promise<void> => {
     let failed = 0;
     await askInTurn({ port, request, requests, clients: 16 }, (status) => (failed += status === "200" ? 0 : 1));

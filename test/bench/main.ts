@@ -8,17 +8,20 @@
  *   --terraform-5000
  *
  *   --report DIR   a report instead: DIR/report.html and report.json (rounds 7, seconds 1); --quick for a look of two minutes,
- *                  --only compare,latency,curves,routes,memory,start
+ *                  --only compare,latency,curves,memory,start
  *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 3 of each of 24 starts, seconds 0.4); exit
  *                  code 1 where the median is above 1.05 times as much
  *   --gateways     this gateway next to others, from package registries: figures into a JSON file (rounds 5, seconds 1; less
  *                  than 20 minutes; --quick for a look of five), --only ROWS, --works get,mcp,tool,list,sse,routes,http2; with --page
  *                  nothing is measured: the page runtime/COMPARISON.md is written from the JSON file
+ *   --curves       processor time a request and memory against sizes (rounds 6, seconds 0.5; less than 6 minutes), --only
+ *                  routes,rules,sessions,tools,members,streams; with --page nothing is measured: runtime/CURVES.md is written
  *   --install   the other proxies, from Debian's packages; measures nothing
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
+import { CURVES_JSON, measureAllCurves, writeCurvesPage } from "./curves/main.ts";
 import { compareGateways, FIGURES, writePage } from "./gateways/main.ts";
 import { runGuard } from "./guard/main.ts";
 import { benchAll } from "./parts/all.ts";
@@ -39,6 +42,7 @@ const { values } = parseArgs({
     guard: { type: "string" },
     gateways: { type: "boolean", default: false },
     works: { type: "string" },
+    curves: { type: "boolean", default: false },
     page: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
     only: { type: "string" },
@@ -75,6 +79,16 @@ if (values.report !== undefined) {
     durationMs: Number(seconds ?? (isQuick ? 0.3 : 1)) * 1000,
     isQuick,
     json: values.json ?? FIGURES,
+  });
+} else if (values.curves && values.page) {
+  await writeCurvesPage(values.json ?? CURVES_JSON);
+} else if (values.curves) {
+  await measureAllCurves({
+    only: values.only?.split(","),
+    rounds: Number(rounds ?? (isQuick ? 3 : 6)),
+    durationMs: Number(seconds ?? (isQuick ? 0.3 : 0.5)) * 1000,
+    isQuick,
+    json: values.json ?? CURVES_JSON,
   });
 } else if (values.guard !== undefined) {
   const durationMs = Number(seconds ?? 0.4) * 1000;

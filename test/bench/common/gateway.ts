@@ -10,9 +10,13 @@ import { visit } from "../../../examples/demo/person.ts";
 import { createBrowser } from "../../support/browser.ts";
 import { signInClient } from "../../support/oauth-client.ts";
 import { freePort } from "../../support/ports.ts";
-import type { PeerStart } from "../peers/peer.ts";
+import { type PeerStart, untilListening } from "../peers/peer.ts";
+import type { Child } from "./child.ts";
 
 export const MANY_ROUTES = 1000;
+const FULL = join(import.meta.dirname, "full.ts");
+/** With 100,000 routes on a busy machine. */
+const PATIENCE_MS = 240_000;
 
 export interface GatewayStart {
   readonly directory: string;
@@ -36,6 +40,8 @@ export interface GatewayStart {
   readonly moreRoutes?: (port: number) => string;
   /** Whose gateway runs; default this one. */
   readonly checkout?: string;
+  /** The built program, instead of sources; see `builtProgram()`. */
+  readonly program?: string;
   /** Of Node. */
   readonly flags?: readonly string[];
 }
@@ -54,6 +60,7 @@ export async function startGateway({
   otherRoutes = MANY_ROUTES,
   moreRoutes,
   checkout,
+  program,
   flags = [],
 }: GatewayStart) {
   const port = await freePort();
@@ -66,14 +73,17 @@ export async function startGateway({
   });
   const config = join(directory, `${name}.json`);
   const log = join(directory, `${name}.log`);
-  const text = configuration({ port, upstream, issuer: provider.issuer, log, storage, moreRoutes });
+  const secret = randomBytes(32);
+  const text = configuration({ port, upstream, issuer: provider.issuer, log, storage, secret, moreRoutes });
   const document = parse(`log_level: ${logLevel}\n${settings}${more}${text}`) as { readonly routes: object[] };
   const others = Array.from({ length: otherRoutes }, (_, index) => otherRoute(index, upstream));
   // Plain JSON may be larger than YAML.
   await writeFile(config, JSON.stringify({ ...document, routes: [...document.routes, ...others] }));
-  // `gateway run` is quiet on standard output; the wrapper tells the port once it answers.
-  const args = [...flags, join(import.meta.dirname, "full.ts"), config, ...(checkout === undefined ? [] : [checkout])];
-  const child = { ...(await start("target", process.execPath, ...args)), port };
+  const started = await (program === undefined
+    ? // Prints its port once it answers.
+      start("target", process.execPath, ...flags, FULL, config, ...(checkout === undefined ? [] : [checkout]))
+    : runProgram(start, port, [process.execPath, ...flags, program, "run", "--config", config]));
+  const child = { ...started, port };
   const browser = createBrowser();
   await visit(browser, `http://localhost:${port}/web/`, { user: "alice@example.com" });
   const client = await signInClient({ resource: `http://localhost:${port}/mcp`, user: "alice@example.com" });
@@ -81,10 +91,19 @@ export async function startGateway({
     child,
     cookie: browser.cookieHeader("localhost"),
     bearer: `Bearer ${client.tokens.access_token}`,
+    /** `shared_secret`. */
+    secret,
     /** Of the host of our own pages. */
     pagesCookie: browser.cookieHeader(new URL(pages).hostname),
     close: () => provider.close(),
   };
+}
+
+/** `gateway run` is quiet on standard output, where its port is expected. */
+async function runProgram(start: PeerStart, port: number, command: readonly string[]): Promise<Child> {
+  const child = await start("target", "/bin/sh", "-c", 'echo "$0"; exec "$@"', String(port), ...command);
+  await untilListening("the gateway", port, PATIENCE_MS);
+  return child;
 }
 
 function consoleSettings(pages: string): string {
@@ -97,12 +116,13 @@ interface Configuration {
   readonly issuer: string;
   readonly log: string;
   readonly storage: string | undefined;
+  readonly secret: Buffer;
   readonly moreRoutes: ((port: number) => string) | undefined;
 }
 
 /** Policy, header settings and records on. */
 function configuration(parts: Configuration): string {
-  const { port, upstream, issuer, log, storage = "memory:", moreRoutes } = parts;
+  const { port, upstream, issuer, log, storage = "memory:", secret, moreRoutes } = parts;
   // One deny rule each, about what requests of that kind have.
   const ofTools = "mcp_tool: { starts_with: delete_ }";
   const route = (name: string, from: string, rest: string, denied = "http_method: { is: DELETE }") =>
@@ -114,7 +134,7 @@ function configuration(parts: Configuration): string {
 admin_address: 127.0.0.1:0
 insecure_server: true
 development: true
-shared_secret: ${randomBytes(32).toString("base64")}
+shared_secret: ${secret.toString("base64")}
 storage_url: "${storage}"
 authorize_log: ${log}
 runtime_flags: { mcp: true }

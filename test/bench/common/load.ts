@@ -6,8 +6,8 @@ import { percentiles } from "./table.ts";
 
 export interface LoadOptions {
   readonly port: number;
-  /** The whole request, head and body. */
-  readonly request: Buffer;
+  /** The whole request, head and body, or the next one. */
+  readonly request: Buffer | (() => Buffer);
   readonly connections: number;
   readonly durationMs: number;
   /** Between an answer and the next request of a connection; default 0. */
@@ -65,10 +65,11 @@ function drive(
   return new Promise((resolve) => {
     const socket = options.connect?.() ?? connect({ port: options.port, host: "127.0.0.1", noDelay: true });
     const answers = new AnswerReader(options.bodyBytes);
+    const request = typeof options.request === "function" ? options.request : () => options.request as Buffer;
     let sentAt = 0;
     const send = () => {
       sentAt = performance.now();
-      socket.write(options.request);
+      socket.write(request());
     };
     socket.on(options.connect ? "secureConnect" : "connect", send);
     socket.on("data", (chunk: Buffer) => {

@@ -49,13 +49,12 @@ export const DOWNLOAD = "download";
 export interface TargetOptions {
   /** Beside the gateway, see peers/peers.ts. */
   readonly peers: readonly string[];
-  readonly moreRoutes?: (port: number, upstream: string) => string;
   /** Of the gateway, beside the usual ones, YAML. */
   readonly settings?: string;
   readonly say?: (line: string) => void;
 }
 
-export async function startTargets({ peers, moreRoutes, settings, say }: TargetOptions): Promise<Bench> {
+export async function startTargets({ peers, settings, say }: TargetOptions): Promise<Bench> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-bench-"));
   const children: Child[] = [];
   const start = async (core: "target" | "rest", command: string, ...args: string[]): Promise<Child> => {
@@ -80,7 +79,6 @@ export async function startTargets({ peers, moreRoutes, settings, say }: TargetO
       // What it warns of is meant here.
       logLevel: "error",
       ...(settings !== undefined && { settings }),
-      ...(moreRoutes && { moreRoutes: (port: number) => moreRoutes(port, origin) }),
     });
     closers.push(gateway.close);
     const session = { credential: `cookie: ${gateway.cookie}`, bearer: gateway.bearer };

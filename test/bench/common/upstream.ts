@@ -1,14 +1,14 @@
 /**
  * The fastest upstream Node gives: raw sockets, one fixed small JSON answer. `node upstream.ts` prints its port. What a path
  * ends with may ask for more: `/bytes/N` for so many bytes, `/tools/N` for a list of so many MCP tools, `/events` for events
- * every two seconds without end; a POST, whose path may be fixed, asks by `x-answer: tools/N`.
+ * every two seconds without end, `/silence` for one event and a stream that stays open; a POST, whose path may be fixed, asks by `x-answer: tools/N`.
  */
 import type { Socket } from "node:net";
 
 import { benchTools, chunkOf, EVENTS_HEAD, responseOf, serveRaw } from "./raw-server.ts";
 
 const EVENT_EVERY_MS = 2_000;
-const WANTED = /^GET \S*\/(bytes|tools|events)(?:\/(\d+))? /;
+const WANTED = /^GET \S*\/(bytes|tools|events|silence)(?:\/(\d+))? /;
 const WANTED_BY_HEADER = /\r\nx-answer: (bytes|tools)\/(\d+)/i;
 
 const small = responseOf('{"ok":true,"items":[1,2,3],"message":"hello from the upstream of the benchmark"}');
@@ -24,11 +24,12 @@ function answer(socket: Socket, head: string): void {
   const [, what, count = ""] = (head.startsWith("POST") ? WANTED_BY_HEADER : WANTED).exec(head) ?? [];
   if (what === undefined) {
     socket.write(small);
-  } else if (what === "events") {
-    streams.add(socket);
-    socket.on("close", () => streams.delete(socket));
+  } else if (what === "events" || what === "silence") {
     socket.write(EVENTS_HEAD);
     tell(socket);
+    if (what === "silence") return;
+    streams.add(socket);
+    socket.on("close", () => streams.delete(socket));
   } else {
     const key = `${what}/${count}`;
     const bytes = made.get(key) ?? make(what, Number(count));

@@ -57,7 +57,8 @@ export function renderPage(comparison: Comparison): string {
 <!-- Written by \`npm run bench -- --gateways --page\`; do not edit. -->
 
 What a request costs in Gateform, and in other gateways that a team could choose for the same task. All run on the same machine in the same
-run, and take turns. Less is better in every table.
+run, and take turns. Less is better in every table. How Gateform's cost grows with routes, rules, sessions, tools and streams:
+[cost against size](CURVES.md).
 
 ${aboutRun(comparison)}
 

@@ -32,7 +32,6 @@ interface Curve {
 
 const ALL = ["gateway", "nginx", "haproxy-jwt", "apache-oidc", "caddy", "fastify"];
 const FOUR = ["gateway", "nginx", "haproxy-jwt", "fastify"];
-export const RULES = [1, 10, 100, 1000];
 
 const CURVES: readonly Curve[] = [
   {
@@ -87,48 +86,7 @@ const CURVES: readonly Curve[] = [
     },
     yAxis: "linear",
   },
-  {
-    name: "rules",
-    title: "Rules of a route",
-    xTitle: "rules of the policy, the last one allows",
-    about:
-      "GET with a session on routes with 1 to 1,000 rules about the domain of an email; all but the last are about other domains.",
-    targets: ["gateway"],
-    points: RULES,
-    quickPoints: [1, 1000],
-    request: ({ port, credential }, x) => itemsRequest(port, credential, `/rules-${x}/items`),
-    yAxis: "linear",
-  },
-  {
-    name: "tools",
-    title: "Tools in a list",
-    xTitle: "tools in the answer to tools/list",
-    about:
-      "POST tools/list with an External Token; the gateway reads the list and takes out the tools that the caller may not use (none here: one rule of deny is asked about each). The others pass on the bytes. 16 connections.",
-    targets: ["gateway", "nginx", "haproxy-jwt", "fastify"],
-    points: [1, 10, 100, 1000],
-    quickPoints: [1, 100],
-    connections: () => 16,
-    request: ({ port, bearer }, x) => {
-      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
-      const credential = `authorization: ${bearer}\r\nmcp-protocol-version: 2025-11-25\r\nx-answer: tools/${x}`;
-      return postOf(port, "/mcp", credential, "application/json", body);
-    },
-    yAxis: "factors",
-  },
 ];
-
-/** Routes that the curves ask for, YAML. */
-export function curveRoutes(port: number, upstream: string): string {
-  return RULES.map((count) => {
-    const others = Array.from(
-      { length: count - 1 },
-      (_, index) => `{ allow: { and: [{ domain: { is: other-${index}.example } }] } }`,
-    );
-    const policy = [...others, "{ allow: { and: [{ domain: { is: example.com } }] } }"].join(", ");
-    return `  - { name: rules-${count}, from: "http://localhost:${port}", to: "${upstream}", prefix: /rules-${count}, policy: [${policy}] }\n`;
-  }).join("");
-}
 
 export async function measureCurves(bench: Bench, options: ReportOptions): Promise<Section> {
   const figures: Record<string, readonly CurvePoint[]> = {};
@@ -164,7 +122,7 @@ async function measureCurve(curve: Curve, bench: Bench, options: ReportOptions):
   return found;
 }
 
-export function pointsOf(samples: Awaited<ReturnType<typeof measureRounds>>, x: number): readonly CurvePoint[] {
+function pointsOf(samples: Awaited<ReturnType<typeof measureRounds>>, x: number): readonly CurvePoint[] {
   return samples.map(({ name, cpuMicros, requestsPerSecond, errors }) => ({
     target: name,
     x,
@@ -207,7 +165,7 @@ function curvePlots({ title, xTitle, yAxis, hasRate }: Curve, points: readonly C
   ];
 }
 
-export function curveTable(title: string, xTitle: string, points: readonly CurvePoint[]): Section["tables"][number] {
+function curveTable(title: string, xTitle: string, points: readonly CurvePoint[]): Section["tables"][number] {
   const names = [...new Set(points.map(({ target }) => target))];
   const xs = [...new Set(points.map(({ x }) => x))];
   const rows = xs.map((x) => [

@@ -7,18 +7,17 @@ import { join } from "node:path";
 import { REST_CORE } from "../common/child.ts";
 import { type Bench, startTargets } from "../common/targets.ts";
 import { compareOneAtATime, compareSection, compareTargets } from "./compare.ts";
-import { curveRoutes, measureCurves } from "./curves.ts";
+import { measureCurves } from "./curves.ts";
 import { goalSection, type Measured } from "./goals.ts";
 import { type Report, renderReport } from "./html.ts";
 import { measureLatency } from "./latency.ts";
 import { describeMachine, lookAround, othersShare, watchQuietly } from "./machine.ts";
 import { measureMemory, type MemoryFigure } from "./memory.ts";
 import { startProgress } from "./progress.ts";
-import { measureRoutes } from "./routes.ts";
 import type { ReportOptions, Section } from "./sections.ts";
 import { measureStart } from "./start.ts";
 
-export const REPORT_PARTS = ["compare", "latency", "curves", "routes", "memory", "start"] as const;
+export const REPORT_PARTS = ["compare", "latency", "curves", "memory", "start"] as const;
 export const REPORT_PEERS = ["nginx", "haproxy-jwt", "apache-oidc", "caddy", "fastify", "bare"];
 
 export interface ReportArguments {
@@ -88,7 +87,7 @@ async function measure(
   let measured: Measured = {};
   if (["compare", "latency", "curves"].some((part) => only.has(part))) {
     options.progress("starting");
-    const bench = await startTargets({ peers: REPORT_PEERS, moreRoutes: curveRoutes, say: options.say });
+    const bench = await startTargets({ peers: REPORT_PEERS, say: options.say });
     try {
       measured = await measureTogether(bench, only, options, sections);
     } finally {
@@ -96,7 +95,6 @@ async function measure(
     }
   }
   const attempt = attempts(only, options);
-  await attempt("routes", async () => void sections.push(await measureRoutes(options)));
   await attempt("memory", async () => {
     const section = await measureMemory(options);
     sections.push(section);

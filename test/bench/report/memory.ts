@@ -1,17 +1,15 @@
 /** Memory against idle connections and event streams; each proxy is a process of its own that has done nothing else. */
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { pathToFileURL } from "node:url";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { linePlot } from "../../support/plot/line-plot.ts";
+import { COLLECT_ON_SIGNAL } from "../common/collect-on-signal.ts";
 import { residentKibibytes } from "../common/cpu.ts";
+import { hold } from "../common/held.ts";
+import type { HeldTask } from "../common/held-child.ts";
 import { load } from "../common/load.ts";
 import { itemsRequest } from "../common/requests.ts";
 import { slopeOf } from "../common/statistics.ts";
 import { startTargets, type Target } from "../common/targets.ts";
-import type { HeldQuestion, HeldTask } from "./held-child.ts";
 import { COLOUR_OF, fixed, type ReportOptions, type Section } from "./sections.ts";
 
 const PEERS = {
@@ -43,8 +41,7 @@ export async function measureMemory(options: ReportOptions): Promise<Section> {
   const figures: MemoryFigure[] = [];
   for (const what of ["connections", "streams"] as const) {
     const before = process.env["NODE_OPTIONS"];
-    const collector = pathToFileURL(join(import.meta.dirname, "../common/collect-on-signal.ts")).href;
-    process.env["NODE_OPTIONS"] = `${before ?? ""} --import=${collector}`.trim();
+    process.env["NODE_OPTIONS"] = `${before ?? ""} --import=${COLLECT_ON_SIGNAL}`.trim();
     const bench = await startTargets({ peers: PEERS[what], settings: SETTINGS, say: () => {} });
     if (before === undefined) delete process.env["NODE_OPTIONS"];
     else process.env["NODE_OPTIONS"] = before;
@@ -71,17 +68,16 @@ async function measureTarget(
   const isStream = what === "streams";
   const request = isStream ? itemsRequest(port, credential, "/web/events") : get;
   const task: HeldTask = { port, request: request.toString("latin1"), isStream };
-  const program = new URL("held-child.ts", import.meta.url).pathname;
-  const child = fork(program, [JSON.stringify(task)]);
+  const held = hold(task);
   try {
     const points = [];
     for (const count of counts) {
-      await ask(child, { reach: count });
+      await held.reach(count);
       await delay(SETTLE_MS);
       if (COLLECTING.has(name)) process.kill(pid, "SIGUSR2");
       await delay(SETTLE_MS);
       const mebibytes = residentKibibytes(pid) / 1024;
-      points.push({ count, open: await ask(child, "tell"), mebibytes });
+      points.push({ count, open: await held.tell(), mebibytes });
     }
     for (const line of lostLines(name, what, points)) {
       say(line);
@@ -90,8 +86,7 @@ async function measureTarget(
     const slope = slopeOf(points.map(({ open, mebibytes }) => ({ x: open, y: mebibytes * 1024 })));
     return { target: name, what, points, kibibytes: slope };
   } finally {
-    child.kill("SIGKILL");
-    await once(child, "exit");
+    await held.close();
   }
 }
 
@@ -104,13 +99,6 @@ export function lostLines(
   return points
     .filter(({ count, open }) => open !== count)
     .map(({ count, open }) => `"memory" is not to be believed: ${target} held ${open} of ${count} ${what}`);
-}
-
-/** @returns how many are open */
-async function ask(child: ChildProcess, question: HeldQuestion): Promise<number> {
-  child.send(question);
-  const [open] = (await once(child, "message")) as [number];
-  return open;
 }
 
 function sectionOf(figures: readonly MemoryFigure[]): Section {

@@ -1,4 +1,6 @@
-/** The pure parts of the benchmark's report and guard: what they count, and what they draw. */
+/** The pure parts of the benchmark's report, curves and guard: what they count, and what they draw. */
+import { readFileSync } from "node:fs";
+
 import { describe, expect, test } from "vitest";
 
 import { barPlot } from "../../support/plot/bar-plot.ts";
@@ -6,6 +8,9 @@ import { factorScale } from "../../support/plot/axis.ts";
 import { linePlot } from "../../support/plot/line-plot.ts";
 import { AnswerReader } from "../common/answers.ts";
 import { medianInterval, pairedRatios, quantile, slopeOf, spreadOf } from "../common/statistics.ts";
+import type { Curves } from "../curves/figures.ts";
+import { renderCurves, renderCurvesPlot, tableOf } from "../curves/page.ts";
+import type { GuardHistory } from "../guard/history.ts";
 import { judge, verdictOf } from "../guard/verdict.ts";
 import { goalRows, goalSection, reached } from "./goals.ts";
 import { renderReport } from "./html.ts";
@@ -220,4 +225,35 @@ test("a report is one page without scripts, says how busy the machine was, and e
   expect(page).toContain("--report &lt;dir&gt;");
   expect(page).toContain("caddy is left out");
   expect(page).not.toMatch(/<script|https?:/);
+});
+
+describe("curves", () => {
+  const root = new URL("../../../", import.meta.url);
+  const read = (path: string): string => readFileSync(new URL(path, root), "utf8");
+  const spread = (median: number) => ({ median, low: median - 1, high: median + 1 });
+
+  test("a table has a row for each size, and dashes where a line has no point", () => {
+    const points = [10, 1000].map((x) => ({ x, cpuMicros: spread(x / 2) }));
+    const memory = [{ name: "gateway", points: [{ x: 10, mebibytes: 99.96 }] }];
+    expect(tableOf({ name: "routes", lines: [{ name: "GET", points }], memory })).toEqual({
+      header: ["", "GET, CPU µs", "gateway, MiB"],
+      rows: [
+        ["10", "5.0", "100"],
+        ["1,000", "500", "–"],
+      ],
+    });
+  });
+
+  test("runtime/CURVES.md and its plot are what figures and the guard's history say", () => {
+    const figures = JSON.parse(read("test/bench/curves/curves.json")) as Curves;
+    const history = JSON.parse(read("test/bench/guard/history.json")) as GuardHistory;
+    const page = renderCurves(figures, history);
+    expect(read("runtime/CURVES.md")).toBe(page);
+    expect(read("runtime/curves.svg")).toBe(renderCurvesPlot(figures));
+    expect(page).not.toMatch(/NaN|undefined|Infinity/);
+    const busy = renderCurves({ ...figures, othersMeanwhile: 0.2, missing: ["streams, 9: no files"] }, []);
+    expect(busy).toContain("The machine was busy");
+    expect(busy).toContain("## What is missing\n\n- streams, 9: no files\n");
+    expect(busy).not.toContain("## Earlier versions");
+  });
 });

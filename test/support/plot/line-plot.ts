@@ -34,23 +34,40 @@ const PLOT_HEIGHT = 230;
 const LEFT = 66;
 const RIGHT = 20;
 
-export function linePlot({ title, xTitle, yTitle, xAxis, yAxis, lines, xLabel = axisNumber }: LinePlot): string {
+export function linePlot(plot: LinePlot): string {
+  const { elements, height } = linePanel(plot, { x: 0, y: 0, width: WIDTH, plotHeight: PLOT_HEIGHT });
+  return svg(WIDTH, height, elements);
+}
+
+export interface PanelPlace {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly plotHeight: number;
+}
+
+/** One of several plots in one picture. @returns the elements, and how high it is */
+export function linePanel(
+  { title, xTitle, yTitle, xAxis, yAxis, lines, xLabel = axisNumber }: LinePlot,
+  { x: fromX, y: fromY, width, plotHeight }: PanelPlace,
+): { readonly elements: readonly string[]; readonly height: number } {
   const points = lines.flatMap((each) => each.points);
   if (points.length === 0) throw new RangeError(`Cannot plot "${title}" without points`);
+  const [left, right] = [fromX + LEFT, fromX + width - RIGHT];
   const names = legend(
     lines.map(({ name, colour }) => ({ name, colour: colourOf(colour) })),
-    { x: LEFT, y: 48, width: WIDTH - LEFT - RIGHT },
+    { x: left, y: fromY + 48, width: right - left },
   );
-  const top = 48 + names.height + 2;
-  const area: Area = { left: LEFT, top, right: WIDTH - RIGHT, bottom: top + PLOT_HEIGHT };
+  const top = fromY + 48 + names.height + 2;
+  const area: Area = { left, top, right, bottom: top + plotHeight };
   const xs = [...new Set(points.map(({ x }) => x))].toSorted((a, b) => a - b);
   const x = placeX(area, xs, xAxis);
   const highest = Math.max(...points.map(({ y, high = y }) => high));
   const lowest = Math.min(...points.map(({ y, low = y }) => low));
   const scale: Scale = yAxis === "linear" ? linearScale(highest) : factorScale(lowest, highest);
-  const y = (value: number): number => area.bottom - scale.place(value) * PLOT_HEIGHT;
-  return svg(WIDTH, area.bottom + 46, [
-    text(LEFT, 22, title, { size: 15 }),
+  const y = (value: number): number => area.bottom - scale.place(value) * plotHeight;
+  const elements = [
+    text(left, fromY + 22, title, { size: 15 }),
     ...names.elements,
     ...leftAxis(
       area,
@@ -61,9 +78,10 @@ export function linePlot({ title, xTitle, yTitle, xAxis, yAxis, lines, xLabel = 
       xs.map((value) => ({ at: x(value), label: xLabel(value) })),
     ),
     text((area.left + area.right) / 2, area.bottom + 38, xTitle, { anchor: "middle", fill: "#555" }),
-    text(14, (area.top + area.bottom) / 2, yTitle, { anchor: "middle", fill: "#555", turned: true }),
+    text(fromX + 14, (area.top + area.bottom) / 2, yTitle, { anchor: "middle", fill: "#555", turned: true }),
     ...lines.map((each) => drawLine(each, x, y)),
-  ]);
+  ];
+  return { elements, height: area.bottom + 46 - fromY };
 }
 
 function drawLine({ points, colour }: PlotLine, x: (value: number) => number, y: (value: number) => number): string {

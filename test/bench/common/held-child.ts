@@ -4,7 +4,7 @@
  */
 import { connect } from "node:net";
 
-import { AnswerReader } from "../common/answers.ts";
+import { AnswerReader } from "./answers.ts";
 
 export interface HeldTask {
   readonly port: number;
