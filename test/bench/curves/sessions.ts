@@ -53,7 +53,7 @@ interface CopiedSession {
   readonly expiresAt: number;
 }
 
-/** Users with a session each, with the tags that a sign-in gives them. @returns those that can be active */
+/** Users with a session each, with the tags that a sign-in gives them. @returns the sessions that can be active */
 function copySessions(file: string, keys: Keys, count: number): readonly CopiedSession[] {
   const database = new DatabaseSync(file, { timeout: 10_000 });
   const find = database.prepare("SELECT value, expires_at FROM gateway_records WHERE key GLOB ? LIMIT 1");
