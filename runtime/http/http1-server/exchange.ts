@@ -14,8 +14,8 @@ import { IDLE_MS, type Connection } from "./connection.ts";
 import type { Arrival } from "./connection-owner.ts";
 import { RequestBody } from "./request-body.ts";
 
-/** Up to this size, related parts leave in one write: copying is cheaper than a second write. */
-const ONE_WRITE_BYTES = 16_384;
+/** Up to this size, head and body leave as one text: copying is cheaper than writing two parts together. Measured: even at 6 KiB. */
+const ONE_WRITE_BYTES = 6_144;
 const CLOSE = "Connection: close\r\n\r\n";
 const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${IDLE_MS / 1_000}\r\n\r\n`;
 

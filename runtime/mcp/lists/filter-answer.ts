@@ -5,7 +5,7 @@
 import type { ListedItem } from "../../policy/reach.ts";
 import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
 import { spanText } from "../scan.ts";
-import type { FoundItem, ListAnswer, ListKind } from "./list-answer.ts";
+import type { FoundItem, FoundList, ListAnswer, ListKind } from "./list-answer.ts";
 
 /** Filtered lists become outdated when the rules change. */
 const MAX_TTL_MS = 60_000;
@@ -32,7 +32,8 @@ export interface FilteredAnswer {
 interface Edit {
   readonly start: number;
   readonly end: number;
-  readonly pieces: readonly Buffer[];
+  /** Instead of the bytes between; absent: they are removed. */
+  readonly put?: Buffer;
 }
 
 export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterOptions): FilteredAnswer {
@@ -40,21 +41,19 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
   let hidden = 0;
   let shown = 0;
   let isDenied = false;
-  for (const { kind, items, start, end, isSingle } of answer.lists) {
+  for (const list of answer.lists) {
+    const { kind, items, start, end, isSingle } = list;
     if (kind === "instructions") {
-      const pieces = [NO_TEXT];
-      if (items.some((item) => options.omitted?.has(item) === true)) edits.push({ start, end, pieces });
+      if (items.some((item) => options.omitted?.has(item) === true)) edits.push({ start, end, put: NO_TEXT });
       continue;
     }
     if (isSingle) {
       isDenied ||= items.some((item) => !mayKeep(kind, item, options));
       continue;
     }
-    const pieces: Buffer[] = [];
-    const kept = keepRuns(bytes, items, pieces, (item) => mayKeep(kind, item, options));
+    const kept = hideItems(list, edits, (item) => mayKeep(kind, item, options));
     hidden += items.length - kept;
     shown += kept;
-    if (kept < items.length) edits.push({ start: start + 1, end: end - 1, pieces });
   }
   const { nextCursor } = answer;
   return {
@@ -66,32 +65,26 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
   };
 }
 
-/** @param pieces gets the kept items, neighbors as one piece with what separates them @returns the number of kept items */
-function keepRuns(
-  bytes: Buffer,
-  items: readonly FoundItem[],
-  pieces: Buffer[],
-  keeps: (item: FoundItem) => boolean,
-): number {
+/** Removes items, each with what separates it from the one before. @returns the number of kept items */
+function hideItems({ items, start, end }: FoundList, edits: Edit[], keeps: (item: FoundItem) => boolean): number {
   let count = 0;
-  let start = -1;
-  let end = 0;
-  const endRun = (): void => {
-    if (start === -1) return;
-    if (pieces.length > 0) pieces.push(COMMA);
-    pieces.push(bytes.subarray(start, end));
-    start = -1;
-  };
+  /** Start of what is removed before the current item; -1: the item before is kept. */
+  let from = items[0]?.start ?? -1;
+  let lastEnd = 0;
   for (const item of items) {
-    if (!keeps(item)) {
-      endRun();
-      continue;
+    if (keeps(item)) {
+      // Without a kept item before, there is nothing to separate.
+      const to = count === 0 ? item.start : lastEnd;
+      if (from !== -1 && from < to) edits.push({ start: from, end: to });
+      count += 1;
+      from = -1;
+    } else if (from === -1) {
+      from = lastEnd;
     }
-    count += 1;
-    if (start === -1) ({ start } = item);
-    ({ end } = item);
+    lastEnd = item.end;
   }
-  endRun();
+  if (count === 0 && items.length > 0) edits.push({ start: start + 1, end: end - 1 });
+  else if (count > 0 && from !== -1) edits.push({ start: from, end: lastEnd });
   return count;
 }
 
@@ -120,7 +113,7 @@ function mayKeep(kind: Exclude<ListKind, "instructions">, item: FoundItem, { kee
  * hidden.
  */
 function* cacheEdits(bytes: Buffer, { cacheScope, ttlMs, resultStart }: ListAnswer): Iterable<Edit> {
-  const at = (start: number, end: number, text: string): Edit => ({ start, end, pieces: [Buffer.from(text)] });
+  const at = (start: number, end: number, text: string): Edit => ({ start, end, put: Buffer.from(text) });
   if (cacheScope === undefined) yield at(resultStart, resultStart, '"cacheScope":"private",');
   else if (cacheScope.kind === "text") yield at(cacheScope.start, cacheScope.end, "private");
   else yield at(cacheScope.start, cacheScope.end, '"private"');
@@ -139,15 +132,17 @@ export function nextPage(request: Buffer, cursor: string): Buffer {
 }
 
 function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
-  const pieces: Buffer[] = [];
-  let position = 0;
-  for (const { start, end, pieces: put } of edits.toSorted((one, other) => one.start - other.start)) {
-    pieces.push(bytes.subarray(position, start), ...put);
-    position = end;
+  let length = bytes.length;
+  for (const { start, end, put } of edits) length += start - end + (put?.length ?? 0);
+  const spliced = Buffer.allocUnsafe(length);
+  let [from, to] = [0, 0];
+  for (const { start, end, put } of edits.toSorted((one, other) => one.start - other.start)) {
+    to += bytes.copy(spliced, to, from, start);
+    if (put) to += put.copy(spliced, to);
+    from = end;
   }
-  pieces.push(bytes.subarray(position));
-  return Buffer.concat(pieces);
+  bytes.copy(spliced, to, from);
+  return spliced;
 }
 
-const COMMA = Buffer.from(",");
 const NO_TEXT = Buffer.from('""');
