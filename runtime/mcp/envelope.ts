@@ -2,7 +2,7 @@
  * Positions of the meaningful members of a message in its bytes. Checks only the JSON itself, and keys that resemble
  * known ones. Pure.
  */
-import { PROTOCOL_VERSION, knownMember, knownMetaMember } from "./members.ts";
+import { CLIENT_CAPABILITIES, META_CLIENT, PROTOCOL_VERSION, knownMember, knownMetaMember } from "./members.ts";
 import type { RefusalReason } from "./refusals.ts";
 import type { ScanReason } from "./scan-error.ts";
 import { JsonScanner } from "./scan.ts";
@@ -23,6 +23,12 @@ export interface Envelope {
   ref: TextSpan | undefined;
   /** `params._meta["io.modelcontextprotocol/protocolVersion"]`. */
   version: TextSpan | undefined;
+  /** `params._meta["io.modelcontextprotocol/clientCapabilities"]`. */
+  capabilities: TextSpan | undefined;
+  /** `params._meta.progressToken`. */
+  progressToken: TextSpan | undefined;
+  /** Envelope, `params` or `_meta` have a member with another name; `_meta` also apart from the name of the client. */
+  hasOthers: boolean;
 }
 
 // Reused between messages for its arrays; it retains nothing of a message, and no two calls interleave.
@@ -81,6 +87,7 @@ function readMembers(envelope: Envelope): boolean {
         break;
       default:
         if (member === "look-alike") hasLookAlike = true;
+        envelope.hasOthers = true;
         scanner.skipValue();
     }
   }
@@ -98,6 +105,7 @@ function readParams(envelope: Envelope): boolean {
       if (readMeta(envelope)) hasLookAlike = true;
     } else {
       if (member === "look-alike") hasLookAlike = true;
+      envelope.hasOthers = true;
       scanner.skipValue();
     }
   }
@@ -109,9 +117,21 @@ function readMeta(envelope: Envelope): boolean {
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
     const member = knownMetaMember(scanner);
-    if (member === PROTOCOL_VERSION) envelope.version = scanner.take();
-    else scanner.skipValue();
-    if (member === "look-alike") hasLookAlike = true;
+    switch (member) {
+      case PROTOCOL_VERSION:
+        envelope.version = scanner.take();
+        break;
+      case CLIENT_CAPABILITIES:
+        envelope.capabilities = scanner.take();
+        break;
+      case "progressToken":
+        envelope.progressToken = scanner.take();
+        break;
+      default:
+        if (member === "look-alike") hasLookAlike = true;
+        if (member !== META_CLIENT) envelope.hasOthers = true;
+        scanner.skipValue();
+    }
   }
   return hasLookAlike;
 }
@@ -133,5 +153,8 @@ function emptyEnvelope(): Envelope {
     arguments: undefined,
     ref: undefined,
     version: undefined,
+    capabilities: undefined,
+    progressToken: undefined,
+    hasOthers: false,
   };
 }

@@ -29,6 +29,7 @@ export type Member =
 /** Members of `_meta`. */
 export const PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion";
 export const CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+export const META_CLIENT = "io.modelcontextprotocol/clientInfo";
 
 const MEMBERS: readonly Member[] = [
   "jsonrpc",
@@ -48,9 +49,12 @@ const MEMBERS: readonly Member[] = [
   PROTOCOL_VERSION,
 ];
 
-const BY_HASH: ReadonlyMap<number, { member: Member; bytes: Buffer }> = new Map(
-  MEMBERS.map((member) => [hashKey(Buffer.from(member)), { member, bytes: Buffer.from(member) }]),
-);
+/** Names that most clients write into `_meta`. None resembles a known member. */
+const META_NAMES = [CLIENT_CAPABILITIES, META_CLIENT, "progressToken"] as const;
+type MetaName = (typeof META_NAMES)[number];
+
+const BY_HASH = byHash(MEMBERS);
+const META_BY_HASH = byHash<Member | MetaName>([...MEMBERS, ...META_NAMES]);
 const FOLDED: ReadonlySet<string> = new Set(MEMBERS.map(foldCase));
 const JOINED: ReadonlySet<string> = new Set(MEMBERS.map((member) => foldWords(member)));
 
@@ -58,15 +62,15 @@ const JOINED: ReadonlySet<string> = new Set(MEMBERS.map((member) => foldWords(me
  * The known member just read; "look-alike" for a name that some upstream may confuse with one; undefined for any other.
  */
 export function knownMember(scanner: JsonScanner): Member | "look-alike" | undefined {
-  return exactMember(scanner) ?? (JOINED.has(foldWords(scanner.key())) ? "look-alike" : undefined);
+  return exactMember(scanner, BY_HASH) ?? (JOINED.has(foldWords(scanner.key())) ? "look-alike" : undefined);
 }
 
 /**
  * The same for the members of `_meta`, where only the protocol version has a meaning: applications add their own names,
  * and `task_id` is a common one.
  */
-export function knownMetaMember(scanner: JsonScanner): Member | "look-alike" | undefined {
-  const exact = exactMember(scanner);
+export function knownMetaMember(scanner: JsonScanner): Member | MetaName | "look-alike" | undefined {
+  const exact = exactMember(scanner, META_BY_HASH);
   if (exact !== undefined) return exact;
   const key = scanner.key();
   return FOLDED.has(foldCase(key)) || foldWords(key) === JOINED_VERSION ? "look-alike" : undefined;
@@ -74,7 +78,13 @@ export function knownMetaMember(scanner: JsonScanner): Member | "look-alike" | u
 
 const JOINED_VERSION = foldWords(PROTOCOL_VERSION);
 
-function exactMember(scanner: JsonScanner): Member | undefined {
-  const candidate = BY_HASH.get(scanner.keyHash());
+type ByHash<T> = ReadonlyMap<number, { readonly member: T; readonly bytes: Buffer }>;
+
+function byHash<T extends string>(names: readonly T[]): ByHash<T> {
+  return new Map(names.map((member) => [hashKey(Buffer.from(member)), { member, bytes: Buffer.from(member) }]));
+}
+
+function exactMember<T>(scanner: JsonScanner, known: ByHash<T>): T | undefined {
+  const candidate = known.get(scanner.keyHash());
   return candidate && scanner.keyIs(candidate.bytes) ? candidate.member : undefined;
 }

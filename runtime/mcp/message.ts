@@ -42,6 +42,8 @@ export interface McpMessage {
   readonly bytes: Buffer;
   /** Position of the tool's arguments in `bytes`; see `toolArguments`. */
   readonly argumentsSpan: TextSpan | undefined;
+  /** Calls of tools: positions of all members in `bytes`; undefined for a message that the gateway wrote. */
+  readonly envelope: Envelope | undefined;
 }
 
 export function parseMessage(
@@ -102,7 +104,7 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   if (method !== "tools/call") {
     const facts = factsOf(bytes, method, envelope);
     if (typeof facts === "string") return refusal(facts, id);
-    return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan: undefined };
+    return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan: undefined, envelope: undefined };
   }
   const tool = plainText(bytes, envelope.name);
   const argumentsKind = envelope.arguments?.kind ?? "object";
@@ -111,7 +113,7 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   if (argumentsKind !== "object" && argumentsKind !== "null") return refusal("mcp-invalid-tool-call", id);
   const argumentsSpan = envelope.arguments;
   const facts = { method, tool, arguments: readArguments(() => argumentsText(bytes, argumentsSpan)) };
-  return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan };
+  return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan, envelope };
 }
 
 export function isUnclear(tool: string, { isClearTool }: MessageOptions): boolean {
@@ -164,7 +166,8 @@ function validateResponse(bytes: Buffer, envelope: Envelope, id: string | undefi
   // An error may lack an id: the client could not read the request.
   const isError = error !== undefined && error.kind === "object" && result === undefined;
   if (params || !(isResult || isError)) return refusal("mcp-invalid-message", id);
-  return { ok: true, kind: "response", id, facts: {}, isModern: false, bytes, argumentsSpan: undefined };
+  const [facts, argumentsSpan] = [{}, undefined];
+  return { ok: true, kind: "response", id, facts, isModern: false, bytes, argumentsSpan, envelope: undefined };
 }
 
 function validateHeaders(message: McpMessage, envelope: Envelope, headers: MessageHeaders): McpMessage | McpRefusal {

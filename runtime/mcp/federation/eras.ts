@@ -1,6 +1,6 @@
 /** Messages between a client and a member that speak different revisions: sessions (until 2025-11-25) or none (from 2026-07-28). */
 import { VERSION } from "../../shared/version.ts";
-import { CLIENT_CAPABILITIES, PROTOCOL_VERSION } from "../members.ts";
+import { CLIENT_CAPABILITIES, META_CLIENT, PROTOCOL_VERSION } from "../members.ts";
 import { MODERN_FROM } from "../mirrors.ts";
 import { recordOf, type MessageJson } from "./json.ts";
 
@@ -11,7 +11,6 @@ export const LEGACY_VERSIONS: readonly string[] = [LEGACY, "2025-06-18", "2025-0
 
 /** Members of `_meta` that belong to one hop. */
 const OF_HOP = "io.modelcontextprotocol/";
-export const META_CLIENT = "io.modelcontextprotocol/clientInfo";
 
 /** Name of the gateway, for members. */
 export const CLIENT_INFO = { name: "gateform", version: VERSION };

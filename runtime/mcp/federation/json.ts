@@ -67,6 +67,14 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
+/** @param text of an ID @returns the value that it has in a message that is read */
+export function idValue(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  return SHORT_INTEGER.test(text) ? Number(text) : readMessageText(`{"id":${text}}`)?.["id"];
+}
+
+const SHORT_INTEGER = /^[0-9]{1,15}$/;
+
 /** JSON text of an ID; undefined for none. */
 export function idText(id: unknown): string | undefined {
   return id === undefined || id === null ? undefined : writeJson(id);

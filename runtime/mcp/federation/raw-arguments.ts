@@ -34,8 +34,16 @@ export function readClientMessage({ bytes, argumentsSpan }: McpMessage): ClientM
 
 /** @param message a call that names a tool @returns what `parseMessage()` would make of its bytes */
 export function writeCall(message: MessageJson, args: RawArguments, isModern: boolean): McpMessage {
-  const { params } = message;
-  const beginning = `${openCall(message)},"arguments":`;
+  const tool = String(recordOf(message["params"])["name"]);
+  return callOf(`${openCall(message)},"arguments":`, args, { id: idText(message["id"]), tool, isModern });
+}
+
+/** @param beginning JSON of the call up to its arguments @returns what `parseMessage()` would make of its bytes */
+export function callOf(
+  beginning: string,
+  args: RawArguments,
+  { id, tool, isModern }: { readonly id: string | undefined; readonly tool: string; readonly isModern: boolean },
+): McpMessage {
   const start = Buffer.byteLength(beginning);
   const end = start + args.bytes.length;
   const bytes = Buffer.allocUnsafe(end + 2);
@@ -44,8 +52,8 @@ export function writeCall(message: MessageJson, args: RawArguments, isModern: bo
   bytes.write("}}", end);
   const argumentsSpan = { kind: args.kind, start, end, isEscaped: false };
   const text = (): string | undefined => toolArguments({ bytes, argumentsSpan });
-  const facts = { method: "tools/call", tool: String(recordOf(params)["name"]), arguments: readArguments(text) };
-  return { ok: true, kind: "request", id: idText(message["id"]), facts, isModern, bytes, argumentsSpan };
+  const facts = { method: "tools/call", tool, arguments: readArguments(text) };
+  return { ok: true, kind: "request", id, facts, isModern, bytes, argumentsSpan, envelope: undefined };
 }
 
 /** @returns its text with `params` at the end, both without their closing braces */

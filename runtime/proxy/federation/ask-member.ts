@@ -9,6 +9,7 @@ import { encodeMirror, isJsonMediaType, isParam } from "../../mcp/message-header
 import { MODERN } from "../../mcp/federation/eras.ts";
 import { idText, readMessage, recordOf, writeMessage, type MessageJson } from "../../mcp/federation/json.ts";
 import { writeCall, type RawArguments } from "../../mcp/federation/raw-arguments.ts";
+import type { McpMessage } from "../../mcp/message.ts";
 import { isAboutTask } from "../../mcp/tasks/task-requests.ts";
 import { guard } from "../../shared/faults/guard.ts";
 import { allHeaders } from "../../shared/http/header-lookup.ts";
@@ -28,6 +29,8 @@ export type RunMember = (exchange: MemberExchange, member: RouteMember, caller: 
 export interface Outgoing {
   readonly method: "POST" | "GET" | "DELETE";
   readonly message?: MessageJson;
+  /** A call that is written already, instead of a message. */
+  readonly call?: McpMessage | undefined;
   /** Arguments of a tool that the message calls. */
   readonly args?: RawArguments | undefined;
   /** Negotiated revision. */
@@ -60,12 +63,12 @@ export function openMember(
   run: RunMember,
   caller: RequestContext,
   member: RouteMember,
-  { method, message, args, version, session, calledAs = "", lastEventId }: Outgoing,
+  { method, message, call: written, args, version, session, calledAs = "", lastEventId }: Outgoing,
   receiver: MemberReceiver,
 ): MemberExchange {
   const { route } = member.prepared;
   const isModern = version >= MODERN;
-  const call = message && args && writeCall(message, args, isModern);
+  const call = written ?? (message && args && writeCall(message, args, isModern));
   const body = call ? call.bytes : message && writeMessage(message);
   const headers = [
     "accept",
@@ -76,8 +79,9 @@ export function openMember(
   if (body) headers.push("content-type", "application/json", "content-length", String(body.length));
   if (session !== undefined) headers.push("mcp-session-id", session);
   if (lastEventId !== undefined) headers.push("last-event-id", lastEventId);
-  if (message && isModern) addMirrors(headers, message);
-  const repeatsArguments = message?.["method"] === "tools/call" && addParams(headers, caller);
+  if (call && isModern) headers.push("mcp-method", "tools/call", "mcp-name", encodeMirror(call.facts.tool ?? ""));
+  else if (message && isModern) addMirrors(headers, message);
+  const repeatsArguments = (call !== undefined || message?.["method"] === "tools/call") && addParams(headers, caller);
   addTrace(headers, caller);
   const exchange = new MemberExchange(
     caller,

@@ -2,18 +2,21 @@
 import type { CurrentPrincipal } from "../../identity/current-principal.ts";
 import { inward } from "../../mcp/federation/carry.ts";
 import { requestFor } from "../../mcp/federation/eras.ts";
-import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import { idValue, recordOf, writeJson, type MessageJson } from "../../mcp/federation/json.ts";
+import { readAdvertised } from "../../mcp/federation/names.ts";
+import { writePlainCall, type PlainCall } from "../../mcp/federation/plain-call.ts";
 import { ACCESS_DENIED_CODE } from "../../mcp/refuse.ts";
 import { bindingOf } from "../announced-address.ts";
 import type { Streams } from "../forwarding/streams.ts";
 import type { RequestContext } from "../request-context.ts";
 import { after } from "../steps.ts";
 import type { PendingAnswers } from "./pending-answers.ts";
-import { askMember, type RouteMember, type RunMember } from "./ask-member.ts";
+import { askMember, type Outgoing, type RouteMember, type RunMember } from "./ask-member.ts";
 import type { GapReason, Gaps } from "./gaps.ts";
 import { askForInput } from "./input.ts";
 import type { Link, LinkFailure, Links } from "./links.ts";
-import type { MemberCall } from "./member-call.ts";
+import { PlainMemberCall, type MemberCall } from "./member-call.ts";
+import { memberOf } from "./members.ts";
 import { OpenCall } from "./streams/open-call.ts";
 import { notConnected } from "./refusals.ts";
 import type { RelayEnd } from "./relay-options.ts";
@@ -36,9 +39,9 @@ export interface CallDeps {
 interface Rounds {
   readonly call: MemberCall;
   readonly open: OpenCall;
-  /** As the member gets it in the first round. */
-  readonly own: MessageJson;
-  readonly body: MessageJson;
+  /** As the member gets it in the first round; undefined: the call is plain. */
+  readonly own: MessageJson | undefined;
+  readonly body: MessageJson | undefined;
   readonly sessions: MemberCall["client"]["sessions"];
   readonly round: number;
 }
@@ -73,9 +76,16 @@ export class MemberCalls {
     return cancel !== undefined;
   }
 
+  makePlain(context: RequestContext, call: PlainCall, reply: ClientReply): Promise<void> | void {
+    const found = readAdvertised(call.tool);
+    const member = found && memberOf(context, found.prefix);
+    if (!found || !member) return reply.unknownName(call.tool);
+    return this.make(new PlainMemberCall(context, call, reply, member, found.name));
+  }
+
   /** Without a promise where the member's revision is known. */
   make(call: MemberCall): Promise<void> | void {
-    const body = this.#own(call);
+    const body = call.plain === undefined ? this.#own(call) : undefined;
     if (typeof body === "string") return call.reply.error(-32602, body);
     const open = new OpenCall(this.#deps.streams, call);
     return this.#start({ call, open, own: body, body, sessions: call.client.sessions, round: 1 });
@@ -110,8 +120,9 @@ export class MemberCalls {
     const responses = await askForInput(this.#deps, call, end);
     if (typeof responses === "string") return reply.error(-32603, responses);
     if (!(await renewCaller(this.#deps.current, context))) return reply.error(ACCESS_DENIED_CODE, "Your access ended");
-    const params = { ...recordOf(own["params"]), ...responses };
-    return this.#start({ ...rounds, body: { ...own, params }, round: round + 1 });
+    const first = own ?? call.body;
+    const params = { ...recordOf(first["params"]), ...responses };
+    return this.#start({ ...rounds, own: first, body: { ...first, params }, round: round + 1 });
   }
 
   /** @returns the client's message with the member's own IDs and state; a text: why it cannot be sent */
@@ -129,23 +140,24 @@ export class MemberCalls {
   }
 
   #exchange(rounds: Rounds, link: Link, done: (end: RelayEnd) => void): void {
-    const { open, body, sessions } = rounds;
-    const { context, client, args, calledAs, reply } = rounds.call;
+    const { open, call: asked, body, sessions } = rounds;
+    const { context, client, reply } = asked;
     open.wasSent = true;
     const { run, seals, links, gaps, current } = this.#deps;
     const { member, version, session } = link;
     const { prefix } = member;
-    const key = client.isModern ? undefined : runningKey(context, body["id"]);
+    const id = client.isModern ? undefined : idValue(context.message?.id);
+    const key = id === undefined ? undefined : runningKey(context, id);
+    const method = context.message?.facts.method ?? "";
     const resumable = sessions !== undefined && session !== undefined;
-    const call = resumable ? { prefix, version, session, method: String(body["method"]) } : undefined;
+    const call = resumable ? { prefix, version, session, method } : undefined;
     const options = {
       run,
       current,
       caller: context,
       link,
-      message: requestFor(body, link.isModern, client.side),
-      args,
-      calledAs,
+      outgoing: outgoingFor(asked, body, link),
+      method,
       clientIsModern: client.isModern,
       canAsk: client.sessions !== undefined && reply.takesMessages,
       sealId: (id: string) => seals.questions.seal(context, { prefix, version, session, id }),
@@ -164,7 +176,7 @@ export class MemberCalls {
     if (key === undefined || relaying.isOver) return;
     this.#running.set(key, () => {
       if (link.isModern) relaying.abort();
-      else void tellMember(run, context, link, cancelled(body["id"]));
+      else void tellMember(run, context, link, cancelled(id));
     });
   }
 
@@ -178,6 +190,21 @@ export class MemberCalls {
     if (reason === "denied") return reply.error(ACCESS_DENIED_CODE, `Request denied by policy of ${route.name}`);
     reply.error(-32603, `${route.name} is unavailable at the moment`);
   }
+}
+
+/** @param body undefined: the call as it is */
+function outgoingFor(
+  { client, args, calledAs, plain }: MemberCall,
+  body: MessageJson | undefined,
+  link: Link,
+): Outgoing {
+  const { isModern, version, session } = link;
+  const { side } = client;
+  const common = { method: "POST", version, session, calledAs } as const;
+  if (body !== undefined) return { ...common, message: requestFor(body, isModern, side), args };
+  if (plain === undefined) return common;
+  const declared = plain.call.capabilities || writeJson(side.capabilities);
+  return { ...common, call: writePlainCall(plain.call, plain.name, isModern, declared) };
 }
 
 /** Two clients, or two sessions of one, can use the same ID. */

@@ -1,11 +1,19 @@
 /** Facts about the client of one message. */
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import type { PlainCall } from "../../mcp/federation/plain-call.ts";
 import { CLIENT_CAPABILITIES } from "../../mcp/members.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { AskingClient } from "./lists/collect.ts";
 
 /** Key of the client's own capabilities among its members' sessions; no prefix is empty. */
 export const SELF = "";
+
+/** Facts about the client of a call that is not parsed. */
+export function plainClientOf(context: RequestContext, { capabilities }: PlainCall): AskingClient {
+  if (capabilities === "") return clientOf(context, {});
+  const side = { isModern: true, capabilities: recordOf(JSON.parse(capabilities)) };
+  return { isModern: true, side, legacyCapabilities: {}, sessions: undefined };
+}
 
 export function clientOf({ message, memberSessions }: RequestContext, body: MessageJson): AskingClient {
   const params = recordOf(body["params"]);

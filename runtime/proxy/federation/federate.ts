@@ -9,6 +9,7 @@ import { isRecord } from "../../shared/is-record.ts";
 import type { Keys } from "../../shared/keys.ts";
 import { inward } from "../../mcp/federation/carry.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import { readPlainCall } from "../../mcp/federation/plain-call.ts";
 import { readClientMessage } from "../../mcp/federation/raw-arguments.ts";
 import { readAdvertised, readAppUri, readTask } from "../../mcp/federation/names.ts";
 import type { FederatedSessions } from "../../mcp/federation/sessions.ts";
@@ -80,8 +81,10 @@ class FederatedEndpoint {
   answer(context: RequestContext): Promise<void> | void {
     const { message, exchange } = context;
     if (message === undefined) return exchange.method === "DELETE" ? this.#endSessions(context) : this.#listen(context);
-    const read = readClientMessage(message);
     const reply = new ClientReply(context);
+    const plain = readPlainCall(message);
+    if (plain !== undefined) return this.#calls.makePlain(context, plain, reply);
+    const read = readClientMessage(message);
     if (read === undefined) return reply.error(-32600, "Message cannot be read");
     const { body, args } = read;
     const client = clientOf(context, body);
@@ -151,7 +154,7 @@ class FederatedEndpoint {
     const calledAs = String(params["name"]);
     const found = readAdvertised(calledAs);
     const member = found && memberOf(context, found.prefix);
-    if (!found || !member) return reply.error(-32602, `Unknown name: ${calledAs.slice(0, 128)}`);
+    if (!found || !member) return reply.unknownName(calledAs);
     const own = { ...body, params: { ...params, name: found.name } };
     return this.#calls.make({ ...request, member, body: own, calledAs });
   }
@@ -164,7 +167,7 @@ class FederatedEndpoint {
     if (typeof name !== "string") return this.#owned(request, uri);
     const found = readAdvertised(name);
     const member = found && memberOf(context, found.prefix);
-    if (!found || !member) return reply.error(-32602, `Unknown name: ${name.slice(0, 128)}`);
+    if (!found || !member) return reply.unknownName(name);
     const own = { ...body, params: { ...params, ref: { ...ref, name: found.name } } };
     return this.#calls.make({ ...request, member, body: own, calledAs: name });
   }

@@ -5,10 +5,10 @@
  * unavailable) are not cached.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import { CLIENT_INFO, LEGACY, META_CLIENT, MODERN } from "../../mcp/federation/eras.ts";
+import { CLIENT_INFO, LEGACY, MODERN } from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import type { MemberSessions } from "../../mcp/federation/sessions.ts";
-import { CLIENT_CAPABILITIES, PROTOCOL_VERSION } from "../../mcp/members.ts";
+import { CLIENT_CAPABILITIES, META_CLIENT, PROTOCOL_VERSION } from "../../mcp/members.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerTo, askMember, type RouteMember, type MemberAnswer, type RunMember } from "./ask-member.ts";

@@ -1,9 +1,8 @@
 /** Input and outcome of relaying one request to one member (relay.ts). */
 import type { CurrentPrincipal } from "../../identity/current-principal.ts";
 import type { MessageJson } from "../../mcp/federation/json.ts";
-import type { RawArguments } from "../../mcp/federation/raw-arguments.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { RunMember } from "./ask-member.ts";
+import type { Outgoing, RunMember } from "./ask-member.ts";
 import type { Link } from "./links.ts";
 
 /** The response to the client. */
@@ -24,11 +23,9 @@ export interface RelayOptions {
   readonly caller: RequestContext;
   readonly link: Link;
   /** As it goes to the member. */
-  readonly message: MessageJson;
-  /** Arguments of the tool that it calls. */
-  readonly args: RawArguments | undefined;
-  /** Name or URI in the client's message, for the record. */
-  readonly calledAs: string | undefined;
+  readonly outgoing: Outgoing;
+  /** Of the message. */
+  readonly method: string;
   readonly clientIsModern: boolean;
   /** The gateway can ask the client for input, for a member of the later revision. */
   readonly canAsk: boolean;

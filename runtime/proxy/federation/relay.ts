@@ -10,6 +10,7 @@ import { idText, numberOf, readMessage, recordOf, writeJson, type MessageJson } 
 import { passThrough } from "../../mcp/federation/pass-through.ts";
 import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
+import { sameId } from "../../mcp/message-id.ts";
 import { guard } from "../../shared/faults/guard.ts";
 import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
@@ -35,10 +36,8 @@ export interface Relaying {
 }
 
 export function relay(options: RelayOptions, reply: Reply, done: RelayDone): Relaying {
-  const { link, message, args, calledAs } = options;
-  const { version, session } = link;
   const relaying = new Relay(options, reply, done);
-  relaying.open({ method: "POST", message, args, version, session, calledAs });
+  relaying.open(options.outgoing);
   return relaying;
 }
 
@@ -193,9 +192,9 @@ class Relay implements MemberReceiver, Relaying {
 
   /** @returns false: it must be parsed */
   #passResponse(bytes: Buffer): boolean {
-    const { caller, message, clientIsModern } = this.#options;
+    const { caller, method, clientIsModern } = this.#options;
     const id = caller.message?.id;
-    const passed = id === undefined ? id : passThrough(bytes, { id, method: message["method"], clientIsModern });
+    const passed = id === undefined ? id : passThrough(bytes, { id, method, clientIsModern });
     if (passed === undefined) return false;
     this.#answer(() => this.#reply.response(passed));
     return true;
@@ -215,10 +214,10 @@ class Relay implements MemberReceiver, Relaying {
 
   /** @param isAlone the whole response: an error without ID is then the response, too @param position of its event */
   #take(message: MessageJson, isAlone = false, position?: string): boolean {
-    const { message: request, link } = this.#options;
+    const { caller, link } = this.#options;
     const { method, id, result, error } = message;
     if (typeof method === "string") return this.#pass(method, message, position);
-    const isOwn = idText(id) === idText(request["id"]) || (isAlone && id === undefined) || (isAlone && id === null);
+    const isOwn = sameId(idText(id), caller.message?.id) || (isAlone && id === undefined) || (isAlone && id === null);
     // A response that this caller did not ask for.
     if (!isOwn) return true;
     if (result !== undefined) this.#takeResult(recordOf(result));
@@ -251,7 +250,7 @@ class Relay implements MemberReceiver, Relaying {
   }
 
   #takeResult(result: MessageJson): void {
-    const { caller, message: request, clientIsModern, canAsk, sealState, link } = this.#options;
+    const { caller, method, clientIsModern, canAsk, sealState, link } = this.#options;
     const needsInput = result["resultType"] === "input_required";
     if (needsInput && !clientIsModern) {
       if (!canAsk) return this.#fail("it needs input, for which the client must open a session and read event streams");
@@ -261,11 +260,11 @@ class Relay implements MemberReceiver, Relaying {
       this.#input = result;
       return;
     }
-    const own = outwardResult(link.member.prefix, request["method"], result);
+    const own = outwardResult(link.member.prefix, method, result);
     const { requestState } = result;
     const sealed =
       needsInput && typeof requestState === "string" ? { ...own, requestState: sealState(requestState) } : own;
-    this.#answer(() => this.#reply.result(resultFor(request["method"], sealed, clientIsModern)));
+    this.#answer(() => this.#reply.result(resultFor(method, sealed, clientIsModern)));
   }
 
   #overloaded(): void {

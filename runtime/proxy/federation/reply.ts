@@ -46,6 +46,11 @@ export class ClientReply implements Reply {
     this.#end(`"error":${writeJson({ code, message, data })}`, status);
   }
 
+  /** No member has it for this caller. */
+  unknownName(name: string): void {
+    this.error(-32602, `Unknown name: ${name.slice(0, 128)}`);
+  }
+
   get isOver(): boolean {
     return this.#isOver;
   }

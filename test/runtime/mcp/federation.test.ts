@@ -5,15 +5,17 @@ import { describe, expect, test } from "vitest";
 
 import { outwardResult } from "../../../runtime/mcp/federation/carry.ts";
 import { MODERN, requestFor, resultFor } from "../../../runtime/mcp/federation/eras.ts";
-import { readMessage, writeJson, type MessageJson } from "../../../runtime/mcp/federation/json.ts";
+import { readMessage, recordOf, writeJson, type MessageJson } from "../../../runtime/mcp/federation/json.ts";
 import { advertise, MAX_ADVERTISED_NAME, readAdvertised } from "../../../runtime/mcp/federation/names.ts";
 import { createFederatedSessions } from "../../../runtime/mcp/federation/sessions.ts";
 import { passThrough } from "../../../runtime/mcp/federation/pass-through.ts";
+import { readPlainCall, writePlainCall } from "../../../runtime/mcp/federation/plain-call.ts";
 import { readClientMessage, writeCall } from "../../../runtime/mcp/federation/raw-arguments.ts";
 import { fitsTemplate } from "../../../runtime/mcp/federation/templates.ts";
 import { inspect } from "../../../runtime/mcp/inspect.ts";
+import { CLIENT_CAPABILITIES, META_CLIENT, PROTOCOL_VERSION } from "../../../runtime/mcp/members.ts";
 import { encodeMirror } from "../../../runtime/mcp/message-headers.ts";
-import { parseMessage, type McpMessage } from "../../../runtime/mcp/message.ts";
+import { parseMessage, toolArguments, type McpMessage } from "../../../runtime/mcp/message.ts";
 import { createKeys } from "../../../runtime/shared/keys.ts";
 import { createFakeExchange } from "../../support/fake-exchange.ts";
 import { createRandom } from "../../support/random.ts";
@@ -287,12 +289,84 @@ describe("arguments as bytes", () => {
               mcpName: encodeMirror(name),
             };
             const again = parseMessage(bytes, { ...headers, ...mirrors });
-            expect(again).toEqual(call);
+            expect(again).toEqual({ ...call, envelope: expect.anything() as unknown });
             expect(call.facts.arguments?.find(["a"], true)).toEqual(
               again.ok && again.facts.arguments?.find(["a"], true),
             );
           }
     }
+  });
+
+  /** The call as the member gets it, if it is parsed. */
+  const parsedCall = (message: McpMessage, name: string, isModern: boolean): McpMessage => {
+    const read = readClientMessage(message);
+    if (read?.args === undefined) throw new Error("no arguments");
+    const params = recordOf(read.body["params"]);
+    const capabilities = recordOf(recordOf(params["_meta"])[CLIENT_CAPABILITIES]);
+    const side = { isModern: message.isModern, capabilities };
+    return writeCall(requestFor({ ...read.body, params: { ...params, name } }, isModern, side), read.args, isModern);
+  };
+  const hop = `"${PROTOCOL_VERSION}":"${MODERN}","${META_CLIENT}":{"name":"c"}`;
+  const withMeta = (more: string) => `"_meta":{${hop},${more}}`;
+  const caps = `"${CLIENT_CAPABILITIES}":`;
+
+  test.each([
+    [`${withMeta(`${caps}{}`)},"arguments":{"a":1.0}`, true],
+    [`"arguments": {} , ${withMeta(`${caps} {"sampling":{"n":1e3}, "x":-0}`)}`, true],
+    [`${withMeta(`"progressToken":"é\\u0041",${caps}{}`)},"arguments":null`, true],
+    [`"_meta":{"progressToken":123456789012345678901},"arguments":{}`, false],
+    ['"arguments":{"_meta":{"k":1}}', false],
+  ])("a call with nothing but %s is written as if it had been parsed", (params, clientIsModern) => {
+    const text = (id: string) =>
+      `{"params":{"name":"p__t",${params}},"method":"tools/call","id":${id},"jsonrpc":"2.0"}`;
+    const mirrors = { protocolVersion: MODERN, mcpMethod: "tools/call", mcpName: "p__t" };
+    for (const id of ["1", "-0", '"a\\/\\u00e9"', "12345678901234567890"]) {
+      const message = parseMessage(Buffer.from(text(id)), { ...headers, ...(clientIsModern && mirrors) });
+      const plain = message.ok && readPlainCall(message);
+      if (!message.ok || plain === false || plain === undefined) throw new Error("not plain");
+      for (const name of ["t", 'a "b" é'])
+        for (const isModern of [false, true]) {
+          const call = writePlainCall(plain, name, isModern, plain.capabilities || "{}");
+          const expected = parsedCall(message, name, isModern);
+          expect(readMessage(call.bytes)).toEqual(readMessage(expected.bytes));
+          expect(call.bytes.includes(toolArguments(message) ?? '"arguments":null')).toBe(true);
+          const again = parseMessage(call.bytes, {
+            ...headers,
+            ...(isModern && { ...mirrors, mcpName: encodeMirror(name) }),
+          });
+          expect(again).toEqual({ ...call, envelope: expect.anything() as unknown });
+        }
+    }
+  });
+
+  test.each([
+    ["a member of params", `${withMeta(`${caps}{}`)},"arguments":{},"task":{}`],
+    ["a known member of params", `${withMeta(`${caps}{}`)},"arguments":{},"uri":"a:b"`],
+    ["a member of the envelope", `${withMeta(`${caps}{}`)},"arguments":{}},"other":{`],
+    ["a member of _meta", `${withMeta(`${caps}{},"k":1`)},"arguments":{}`],
+    [
+      "a name that reads alike",
+      `${withMeta(`"io.modelcontextprotocol/clientCap\\u0061bilities ":{},${caps}{}`)},"arguments":{}`,
+    ],
+    ["no capabilities", `"_meta":{${hop}},"arguments":{}`],
+    ["capabilities of another kind", `${withMeta(`${caps}1`)},"arguments":{}`],
+    ["capabilities that are long", `${withMeta(`${caps}{"a":"${"x".repeat(1_024)}"}`)},"arguments":{}`],
+    ["capabilities that a parser loses", `${withMeta(`${caps}{"__proto__":{}}`)},"arguments":{}`],
+    ["no arguments", withMeta(`${caps}{}`)],
+    ["a later revision", `${withMeta(`${caps}{}`).replace(MODERN, "2027-01-01")},"arguments":{}`],
+    ["_meta of another kind", '"_meta":1,"arguments":{}'],
+    ["capabilities of a client of the earlier revisions", `"_meta":{${caps}{}},"arguments":{}`],
+  ])("a call with %s is parsed", (_, params) => {
+    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"p__t",${params}}}`;
+    const version = /2027-01-01/.exec(text)?.[0] ?? MODERN;
+    const mirrors = text.includes(hop.slice(0, 20)) && {
+      protocolVersion: version,
+      mcpMethod: "tools/call",
+      mcpName: "p__t",
+    };
+    const message = parseMessage(Buffer.from(text), { ...headers, ...mirrors });
+    if (!message.ok) throw new Error(message.reason);
+    expect(readPlainCall(message)).toBeUndefined();
   });
 
   test("names are clear to the rules of the member's route", () => {
