@@ -24,7 +24,7 @@ export interface RelayOptions {
   readonly link: Link;
   /** As it goes to the member. */
   readonly outgoing: Outgoing;
-  /** Of the message. */
+  /** JSON-RPC method of the message. */
   readonly method: string;
   readonly clientIsModern: boolean;
   /** The gateway can ask the client for input, for a member of the later revision. */

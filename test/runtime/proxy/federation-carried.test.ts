@@ -584,7 +584,9 @@ describe("rounds", () => {
       const pipeline = await serve({ one: asking }, { answerStore });
       const other = process === "another process" ? await serve({ one: asking }, { answerStore }) : pipeline;
       const session = await initialize(pipeline, { elicitation: {} });
-      const stream = eventsOf(await send(pipeline, "tools/call", { name: "one__t0" }, { session }));
+      // A call without arguments is parsed before the first round, one with arguments after it.
+      const own = process === "another process" ? { arguments: { a: 1 } } : {};
+      const stream = eventsOf(await send(pipeline, "tools/call", { name: "one__t0", ...own }, { session }));
       const { message } = await next(stream);
       expect(message).toMatchObject(question);
       expect((await respond(other, message.id, "bob")).status).toBe(404);
@@ -595,6 +597,11 @@ describe("rounds", () => {
       expect(asksOf("/one", "tools/call")[0]?.message.params?.["_meta"]).toMatchObject({
         "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
       });
+      const rounds = asksOf("/one", "tools/call").map(({ message: { params } }) => [
+        params?.["name"],
+        params?.["arguments"],
+      ]);
+      expect(rounds).toEqual([0, 1].map(() => ["t0", own.arguments]));
     },
   );
 
