@@ -10,7 +10,6 @@
  * Read counts and ratios, not seconds: other work on the machine changes those.
  */
 import { randomBytes } from "node:crypto";
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -24,6 +23,7 @@ import { freePort } from "../support/ports.ts";
 import { type Child, startChild } from "./common/child.ts";
 import { startGateway } from "./common/gateway.ts";
 import { messageRequest, webRequest } from "./common/requests.ts";
+import { CLIENT_ADDRESSES, OPEN_FILES, runBurst } from "./common/run-burst.ts";
 import { formatTable } from "./common/table.ts";
 import type { BurstOptions, BurstResult } from "./parts/burst-child.ts";
 import { NGINX } from "./peers/nginx.ts";
@@ -45,8 +45,6 @@ const only = values.only?.split(",");
 const TIMEOUT_MS = 60_000;
 const PERIOD_US = 100_000;
 const GROUP = "/sys/fs/cgroup/cpu/gateway-bench-burst";
-/** What the system lets a process have. */
-const OPEN_FILES = 20_000;
 
 interface Target {
   readonly name: string;
@@ -194,17 +192,11 @@ function moveTo(group: string, pid: number): void {
 }
 
 function send({ options }: Target, count: number): Promise<BurstResult> {
-  const addresses = Array.from({ length: 50 }, (_, index) => `127.0.2.${index + 1}`);
-  const all: BurstOptions = { ...options, count, addresses, isConnected: values.connected, timeoutMs: TIMEOUT_MS };
-  const program = join(import.meta.dirname, "parts/burst-child.ts");
-  const limited = ["-c", `ulimit -n ${OPEN_FILES}; exec "$@"`, "sh", process.execPath, program, JSON.stringify(all)];
-  const child = spawn("/bin/sh", limited, { stdio: ["ignore", "pipe", "inherit"] });
-  return new Promise((resolve, reject) => {
-    let text = "";
-    child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString("utf8")));
-    child.once("close", (code) => {
-      if (code === 0) resolve(JSON.parse(text) as BurstResult);
-      else reject(new Error(`Clients exited with ${code}`));
-    });
+  return runBurst({
+    ...options,
+    count,
+    addresses: CLIENT_ADDRESSES,
+    isConnected: values.connected,
+    timeoutMs: TIMEOUT_MS,
   });
 }

@@ -12,8 +12,9 @@
  *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 3 of each of 24 starts, seconds 0.4); exit
  *                  code 1 where the median is above 1.05 times as much
  *   --gateways     this gateway next to others, from package registries: figures into a JSON file (rounds 5, seconds 1; less
- *                  than 20 minutes; --quick for a look of five), --only ROWS, --works get,mcp,tool,list,sse,routes,http2; with --page
- *                  nothing is measured: the page runtime/COMPARISON.md is written from the JSON file
+ *                  than 25 minutes; --quick for a look of seven), --only ROWS, --works get,mcp,tool,list,sse,routes,http2,
+ *                  --parts works,latency,containers; with --page nothing is measured: the page runtime/COMPARISON.md is written
+ *                  from the JSON file
  *   --curves       processor time a request and memory against sizes (rounds 6, seconds 0.5; less than 6 minutes), --only
  *                  routes,rules,sessions,tools,members,streams; with --page nothing is measured: runtime/CURVES.md is written
  *   --install   the other proxies, from Debian's packages; measures nothing
@@ -43,6 +44,7 @@ const { values } = parseArgs({
     gateways: { type: "boolean", default: false },
     works: { type: "string" },
     curves: { type: "boolean", default: false },
+    parts: { type: "string" },
     page: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
     only: { type: "string" },
@@ -75,6 +77,7 @@ if (values.report !== undefined) {
   await compareGateways({
     only: values.only?.split(","),
     works: values.works?.split(","),
+    parts: values.parts?.split(","),
     rounds: Number(rounds ?? (isQuick ? 2 : 5)),
     durationMs: Number(seconds ?? (isQuick ? 0.3 : 1)) * 1000,
     isQuick,

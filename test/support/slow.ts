@@ -6,94 +6,20 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-const PERIOD_US = 100_000;
+import { type ControlGroup, emptyAndRemove, makeControlGroup } from "./control-group.ts";
+
+/** Half of what there is. */
+const CORES = availableParallelism() / 2;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** How long processes that tests have left may take to end before they are killed. */
 const END_WITHIN_MS = 5_000;
 
-interface Group {
-  readonly directory: string;
-  readonly says: string;
-}
-
-/** Half of the cores, in microseconds of each period. */
-const quotaUs = (): number => Math.round((availableParallelism() / 2) * PERIOD_US);
-
-/** @param mounts text of /proc/self/mounts @param groups text of /proc/self/cgroup */
-export function cpuGroupOf(
-  mounts: string,
-  groups: string,
-): { readonly version: 1 | 2; readonly parent: string } | undefined {
-  const mounted = mounts.split("\n").map((line) => line.split(" "));
-  const ownGroups = groups.split("\n").map((line) => /^\d+:([^:]*):(.*)$/.exec(line) ?? []);
-  const placeOf = (own: (controllers: string) => boolean): string =>
-    ownGroups.find(([, controllers]) => controllers !== undefined && own(controllers))?.[2] ?? "/";
-  const [, first] =
-    mounted.find(([, , type, options = ""]) => type === "cgroup" && options.split(",").includes("cpu")) ?? [];
-  if (first !== undefined) {
-    const own = placeOf((controllers) => controllers.split(",").includes("cpu"));
-    return { version: 1, parent: join(first, own) };
-  }
-  const [, second] = mounted.find(([, , type]) => type === "cgroup2") ?? [];
-  // A group that has processes can give its children no controllers: a sibling of ours, not a child.
-  if (second !== undefined) {
-    const own = placeOf((controllers) => controllers === "");
-    return { version: 2, parent: join(second, join(own, "..")) };
-  }
-  return undefined;
-}
-
-/** @returns undefined where no group can be made here */
-function makeGroup(): Group | undefined {
-  try {
-    const found = cpuGroupOf(readFileSync("/proc/self/mounts", "utf8"), readFileSync("/proc/self/cgroup", "utf8"));
-    if (found === undefined) return undefined;
-    const directory = join(found.parent, `gateform-slow-${process.pid}`);
-    mkdirSync(directory);
-    try {
-      if (found.version === 1) {
-        writeFileSync(join(directory, "cpu.cfs_period_us"), String(PERIOD_US));
-        writeFileSync(join(directory, "cpu.cfs_quota_us"), String(quotaUs()));
-      } else {
-        writeFileSync(join(directory, "cpu.max"), `${quotaUs()} ${PERIOD_US}`);
-      }
-    } catch (error) {
-      rmdirSync(directory);
-      throw error;
-    }
-    return { directory, says: `a quota of ${quotaUs() / PERIOD_US} cores (${directory})` };
-  } catch (error) {
-    console.error(`No cpu cgroup can be made here: ${String(error)}`);
-    return undefined;
-  }
-}
-
-/** Processes of tests that outlive them would keep the group. */
-async function removeGroup({ directory }: Group): Promise<void> {
-  const deadline = performance.now() + END_WITHIN_MS;
-  for (;;) {
-    try {
-      rmdirSync(directory);
-      return;
-    } catch (error) {
-      if (performance.now() > deadline + END_WITHIN_MS) throw error;
-    }
-    if (performance.now() > deadline)
-      for (const pid of readFileSync(join(directory, "cgroup.procs"), "utf8").split("\n").filter(Boolean)) {
-        console.error(`Left by the tests, and ended: process ${pid}, ${commandOf(pid)}`);
-        endProcess(Number(pid));
-      }
-    await delay(100);
-  }
-}
-
-function commandOf(pid: string): string {
+function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
   } catch {
@@ -101,11 +27,13 @@ function commandOf(pid: string): string {
   }
 }
 
-function endProcess(pid: number): void {
+/** @returns undefined where none can be made here */
+function makeGroup(): ControlGroup | undefined {
   try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended meanwhile.
+    return makeControlGroup(`gateform-slow-${process.pid}`, { cpus: CORES });
+  } catch (error) {
+    console.error(String(error));
+    return undefined;
   }
 }
 
@@ -122,10 +50,12 @@ function startNeighbours(): readonly ChildProcess[] {
 async function run(args: readonly string[]): Promise<number> {
   const group = makeGroup();
   const neighbours = group ? [] : startNeighbours();
-  console.error(`The tests run with ${group?.says ?? `${neighbours.length} busy neighbours`}`);
+  console.error(
+    `The tests run with ${group ? `a quota of ${CORES} cores (${group.directories.join(", ")})` : `${neighbours.length} busy neighbours`}`,
+  );
   const vitest = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", "--config", "test/vitest.config.ts", ...args];
   // The shell enters the group and becomes vitest, so that nothing of it runs outside.
-  const enter = group ? `echo $$ > '${join(group.directory, "cgroup.procs")}' && ` : "";
+  const enter = group ? `${group.enter} && ` : "";
   const child = spawn("/bin/sh", ["-c", `${enter}exec "$0" "$@"`, process.execPath, ...vitest], {
     cwd: ROOT,
     // A run that leaves something in the work tree has failed.
@@ -137,7 +67,10 @@ async function run(args: readonly string[]): Promise<number> {
   process.on("SIGINT", () => {}).on("SIGTERM", pass);
   const [code] = (await once(child, "close")) as [number | null];
   for (const neighbour of neighbours) neighbour.kill("SIGKILL");
-  if (group) await removeGroup(group);
+  if (group)
+    await emptyAndRemove(group, END_WITHIN_MS, (pid) =>
+      console.error(`Left by the tests, and ended: process ${pid}, ${commandOf(pid)}`),
+    );
   return code ?? 1;
 }
 

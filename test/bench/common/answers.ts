@@ -16,6 +16,8 @@ export class AnswerReader {
   #missing = 0;
   #isOk = false;
   #pending = "";
+  /** Of the last answer, and what came with it. */
+  #head = "";
 
   /** @param bodyBytes what an answer that says its length must have; default: any */
   constructor(bodyBytes?: number) {
@@ -35,9 +37,20 @@ export class AnswerReader {
       return undefined;
     }
     this.#pending = "";
+    this.#head = text;
     this.#isOk = text.startsWith("HTTP/1.1 2") && this.#hasItsLength(text, length);
     this.#missing = length - text.length;
     return this.#missing > 0 ? undefined : this.#isOk;
+  }
+
+  /** Of the last answer. */
+  get status(): number {
+    return Number(this.#head.slice(9, 12));
+  }
+
+  /** Whether the server closes the connection after the last answer. */
+  get closes(): boolean {
+    return /\r\nconnection: *close\r\n/i.test(this.#head.slice(0, this.#head.indexOf("\r\n\r\n") + 2));
   }
 
   #hasItsLength(text: string, length: number): boolean {

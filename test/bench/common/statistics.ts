@@ -17,6 +17,14 @@ export function quantile(values: readonly number[], share: number): number {
   return below + ((sorted[Math.ceil(at)] ?? below) - below) * (at - Math.floor(at));
 }
 
+/** Fewer tell nothing of what is beyond them. */
+const BEYOND = 10;
+
+/** @returns undefined with fewer than ten values beyond it */
+export function percentileOf(values: readonly number[], share: number): number | undefined {
+  return Math.floor(values.length * (1 - share) + 1e-6) < BEYOND ? undefined : quantile(values, share);
+}
+
 export function spreadOf(values: readonly number[]): Spread {
   return { median: median(values), low: quantile(values, 0.25), high: quantile(values, 0.75) };
 }

@@ -1,7 +1,9 @@
 /** What a comparison found, as its JSON file has it. */
 import type { Spread } from "../common/statistics.ts";
 import type { Machine } from "../report/machine.ts";
+import type { Containers } from "./containers/figures.ts";
 import type { WorkName } from "./contender.ts";
+import type { Tail } from "./tail/figures.ts";
 
 /** Of one work with so many connections. */
 export interface Cell {
@@ -43,23 +45,30 @@ export interface Row {
   readonly works: Partial<Readonly<Record<WorkName, WorkFigures>>>;
 }
 
-export interface Comparison {
+/** When and where figures were made. */
+export interface Run {
   /** ISO 8601. */
   readonly made: string;
   readonly command: string;
   readonly machine: Machine;
-  readonly rounds: number;
-  readonly seconds: number;
   readonly isQuick: boolean;
   readonly tookSeconds: number;
   readonly loadBefore: string;
   /** Of all cores, used by others before the first measurement and during all, 0 to 1. */
   readonly othersBefore: number;
   readonly othersMeanwhile: number;
+}
+
+export interface Comparison extends Run {
+  readonly rounds: number;
+  readonly seconds: number;
   readonly works: readonly {
     readonly name: WorkName;
     readonly title: string;
     readonly connections: readonly number[];
   }[];
   readonly rows: readonly Row[];
+  /** Latency at fixed rates. */
+  readonly tail?: Tail;
+  readonly containers?: Containers;
 }

@@ -12,6 +12,10 @@ export interface Found {
   readonly processes: Map<string, number>;
 }
 
+export function emptyFindings(): Found {
+  return { cells: new Map(), missing: new Map(), idle: new Map(), remarks: new Map(), processes: new Map() };
+}
+
 export async function rowOf(
   contender: Contender,
   works: readonly Work[],

@@ -8,13 +8,18 @@ import { formatTable } from "../common/table.ts";
 import { describeMachine, lookAround, othersShare, watchQuietly } from "../report/machine.ts";
 import { startProgress } from "../report/progress.ts";
 import type { Contender, Variant, WorkName } from "./contender.ts";
-import type { Cell, Comparison, WorkFigures } from "./figures.ts";
-import { type Found, rowOf, roundsOf } from "./found.ts";
+import type { Containers } from "./containers/figures.ts";
+import { CONTAINED, measureContainers } from "./containers/measure.ts";
+import type { Cell, Comparison, Run, WorkFigures } from "./figures.ts";
+import { emptyFindings, type Found, rowOf, roundsOf } from "./found.ts";
 import { measureIdle, measureWork } from "./measure.ts";
 import { renderPage, renderPlot, renderQuote, summaryRows } from "./page.ts";
 import { PROGRAMS } from "./programs.ts";
 import { ROWS } from "./rows.ts";
-import { type Stage, startStage } from "./stage.ts";
+import { type Stage, startStage, type World } from "./stage.ts";
+import type { Tail } from "./tail/figures.ts";
+import { measureTail, TIMED } from "./tail/measure.ts";
+import { renderTailPlot } from "./tail/page.ts";
 import { verifyRecords } from "./verify.ts";
 import { openWorld } from "./world.ts";
 import { type Work, WORKS } from "./works.ts";
@@ -24,6 +29,8 @@ export interface GatewayArguments {
   readonly only: readonly string[] | undefined;
   /** Names of works; default: all. */
   readonly works: readonly string[] | undefined;
+  /** Some of PARTS; default: all. Figures of the others stay, with what they say of their own run. */
+  readonly parts: readonly string[] | undefined;
   readonly rounds: number;
   readonly durationMs: number;
   readonly isQuick: boolean;
@@ -34,6 +41,7 @@ export interface GatewayArguments {
 const PAGE = new URL("../../../runtime/COMPARISON.md", import.meta.url);
 const README = new URL("../../../README.md", import.meta.url);
 const PLOT = new URL("../../../runtime/comparison.svg", import.meta.url);
+const LATENCY_PLOT = new URL("../../../runtime/comparison-latency.svg", import.meta.url);
 export const FIGURES = new URL("comparison.json", import.meta.url).pathname;
 
 /** Writes the page of figures that were measured before. */
@@ -41,45 +49,90 @@ export async function writePage(json: string): Promise<void> {
   const comparison = JSON.parse(await readFile(json, "utf8")) as Comparison;
   await writeFile(PAGE, renderPage(comparison));
   await writeFile(PLOT, renderPlot(comparison));
+  const plot = comparison.tail && renderTailPlot(comparison.tail);
+  if (plot !== undefined) await writeFile(LATENCY_PLOT, plot);
   const readme = await readFile(README, "utf8");
   await writeFile(
     README,
     readme.replace(/^\*\*Cost:\*\* .*$/m, () => renderQuote(comparison)),
   );
-  console.log("runtime/COMPARISON.md, runtime/comparison.svg and the README's sentence are written.");
+  console.log("runtime/COMPARISON.md, its plots and the README's sentence are written.");
 }
 
+export const PARTS = ["works", "latency", "containers"] as const;
+
 export async function compareGateways(args: GatewayArguments): Promise<void> {
-  const contenders = chosen(ROWS, args.only, "--only");
+  const parts = chosen(
+    PARTS.map((name) => ({ name })),
+    args.parts,
+    "--parts",
+  ).map(({ name }) => name);
+  const all = chosen(ROWS, args.only, "--only");
   const works = chosen(WORKS, args.works, "--works");
+  const before = await earlierFigures(args.json, parts.includes("works"));
+  const timed = parts.includes("latency") ? all.filter(({ name }) => TIMED.includes(name)) : [];
+  const contained = parts.includes("containers") ? all.filter(({ name }) => CONTAINED.includes(name)) : [];
+  const contenders = parts.includes("works") ? all : all.filter((each) => [...timed, ...contained].includes(each));
   if (existsSync("/usr/bin/taskset")) {
     execFileSync("/usr/bin/taskset", ["-acp", REST_CORE, String(process.pid)], { stdio: "ignore" });
   }
   const progress = startProgress();
   const absent = await install(contenders, progress.show);
+  const isPresent = ({ name }: Contender): boolean => !absent.has(name);
   const othersBefore = await watchQuietly(2000);
-  const before = lookAround();
+  const around = lookAround();
   const startedMs = performance.now();
-  const present = contenders.filter(({ name }) => !absent.has(name));
-  const found = await measureAll(present, works, args, progress.show);
-  progress.end();
-  const comparison: Comparison = {
+  const world = await openWorld(progress.show);
+  const found = emptyFindings();
+  let tail: Omit<Tail, "run"> | undefined;
+  let containers: Omit<Containers, "run"> | undefined;
+  try {
+    if (parts.includes("works")) await measureAll(world, contenders.filter(isPresent), works, args, found);
+    if (timed.length > 0) tail = await measureTail(world, timed.filter(isPresent), args.isQuick);
+    if (contained.length > 0) containers = await measureContainers(world, contained.filter(isPresent), args.isQuick);
+  } finally {
+    await world.close();
+    progress.end();
+  }
+  const run: Run = {
     made: new Date().toISOString().slice(0, 19) + "Z",
     command: `npm run bench -- ${process.argv.slice(2).join(" ")}`,
     machine: describeMachine([]),
-    rounds: args.rounds,
-    seconds: args.durationMs / 1000,
     isQuick: args.isQuick,
     tookSeconds: Math.round((performance.now() - startedMs) / 1000),
-    loadBefore: before.load,
+    loadBefore: around.load,
     othersBefore,
-    othersMeanwhile: othersShare(before, lookAround()),
-    works: works.map(({ name, title, connections }) => ({ name, title, connections })),
-    rows: await Promise.all(
-      contenders.map(async (each) => rowOf(each, works, found, args.rounds, absent.get(each.name))),
-    ),
+    othersMeanwhile: othersShare(around, lookAround()),
   };
+  const figures = parts.includes("works")
+    ? {
+        rounds: args.rounds,
+        seconds: args.durationMs / 1000,
+        works: works.map(({ name, title, connections }) => ({ name, title, connections })),
+        rows: await Promise.all(
+          contenders.map(async (each) => rowOf(each, works, found, args.rounds, absent.get(each.name))),
+        ),
+        ...run,
+      }
+    : undefined;
+  const comparison = {
+    ...before,
+    ...figures,
+    ...(tail && { tail: { run, ...tail } }),
+    ...(containers && { containers: { run, ...containers } }),
+  } as Comparison;
   await writeFile(args.json, `${JSON.stringify(comparison, undefined, 2)}\n`);
+  report(comparison, run, args.json);
+}
+
+/** @throws Error if all that the file would have are parts without the works */
+async function earlierFigures(file: string, isWithWorks: boolean): Promise<Comparison | undefined> {
+  if (existsSync(file)) return JSON.parse(await readFile(file, "utf8")) as Comparison;
+  if (isWithWorks) return undefined;
+  throw new Error(`Cannot add to ${file}: it does not exist. Measure the part "works" first`);
+}
+
+function report(comparison: Comparison, run: Run, json: string): void {
   const { header, rows } = summaryRows(comparison);
   console.log(`${formatTable(header, rows)}\n`);
   for (const { title, missing, works: figures } of comparison.rows) {
@@ -87,9 +140,9 @@ export async function compareGateways(args: GatewayArguments): Promise<void> {
     for (const [work, { missing: reason }] of Object.entries(figures))
       if (reason !== undefined) console.log(`${title}, ${work}: missing, ${reason}`);
   }
-  console.log(
-    `${args.json}, ${comparison.tookSeconds} s. Page: npm run bench -- --gateways --page --json ${args.json}`,
-  );
+  if (comparison.containers?.missing !== undefined)
+    console.log(`Small containers are not measured: ${comparison.containers.missing}`);
+  console.log(`${json}, ${run.tookSeconds} s. Page: npm run bench -- --gateways --page --json ${json}`);
 }
 
 function chosen<T extends { readonly name: string }>(
@@ -120,48 +173,30 @@ async function install(contenders: readonly Contender[], show: (what: string) =>
 }
 
 async function measureAll(
+  world: World,
   contenders: readonly Contender[],
   works: readonly Work[],
   args: GatewayArguments,
-  show: (what: string) => void,
-): Promise<Found> {
-  const found: Found = {
-    cells: new Map(),
-    missing: new Map(),
-    idle: new Map(),
-    remarks: new Map(),
-    processes: new Map(),
-  };
+  found: Found,
+): Promise<void> {
   const variants: readonly Variant[] = ["plain", "routes", "tls"];
   const groups = [false, true].map((isSlow) => contenders.filter((each) => (each.isSlow === true) === isSlow));
   const parts = variants.flatMap((variant) => works.filter((work) => work.variant === variant));
   const total = groups.reduce((sum, group) => sum + partsOf(group, parts), 0);
   let measured = 0;
   const partDone = (): void => void (measured += 1);
-  const showPart = (what: string): void => show(`${measured} of ${total} parts measured; ${what}`);
-  const world = await openWorld(show);
-  try {
-    for (const those of groups)
-      for (const variant of variants) {
-        const wanted = works.filter((work) => work.variant === variant && partsOf(those, [work]) > 0);
-        if (wanted.length === 0) continue;
-        const stage = await startStage(world, variant, those, wanted);
-        try {
-          await measureStage(
-            stage,
-            variant,
-            wanted,
-            { ...args, upstream: world.upstream, show: showPart, partDone },
-            found,
-          );
-        } finally {
-          await stage.stop();
-        }
+  const show = (what: string): void => world.show(`${measured} of ${total} parts measured; ${what}`);
+  for (const those of groups)
+    for (const variant of variants) {
+      const wanted = works.filter((work) => work.variant === variant && partsOf(those, [work]) > 0);
+      if (wanted.length === 0) continue;
+      const stage = await startStage(world, variant, those, wanted);
+      try {
+        await measureStage(stage, variant, wanted, { ...args, upstream: world.upstream, show, partDone }, found);
+      } finally {
+        await stage.stop();
       }
-  } finally {
-    await world.close();
-  }
-  return found;
+    }
 }
 
 /** Counts works, once for each number of connections. What no gateway of the group can do is not counted. */

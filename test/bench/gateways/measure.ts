@@ -82,19 +82,23 @@ export async function measureWork(
 type Run = (ms: number) => Promise<LoadResult>;
 
 /** Milliseconds of processor time. */
-function warmUpOf(contender: Contender, connections: number, { isFirst, isQuick }: MeasureOptions): number {
+export function warmUpOf(
+  contender: Contender,
+  connections: number,
+  { isFirst, isQuick }: Pick<MeasureOptions, "isFirst" | "isQuick">,
+): number {
   const late = isFirst ? 8_000 : 3_000;
   return (contender.isCompiledLate && connections > 1 ? late : 600) / (isQuick ? 4 : 1);
 }
 
 /** Until it has used so much processor time; on a quiet machine that is hardly longer than so much time. */
-async function warmUp({ pids }: Started, run: Run, cpuMs: number): Promise<void> {
+export async function warmUp({ pids }: Started, run: Run, cpuMs: number): Promise<void> {
   const until = performance.now() + cpuMs * 2;
   const before = cpuOf(pids);
   while (performance.now() < until && (cpuOf(pids) - before) / 1e6 < cpuMs) await run(Math.min(cpuMs, 500));
 }
 
-async function loadOf(work: Work, connections: number, subject: Started): Promise<Run> {
+export async function loadOf(work: Work, connections: number, subject: Started): Promise<Run> {
   const { port, running, credentials } = subject;
   const question = questionOf(work, running, credentials);
   if (work.name === "http2") {

@@ -3,9 +3,12 @@ import { readFileSync } from "node:fs";
 
 import { expect, test } from "vitest";
 
-import type { Cell, Comparison, Row } from "./figures.ts";
+import type { Containers } from "./containers/figures.ts";
+import type { Cell, Comparison, Row, Run } from "./figures.ts";
 import { renderPage, renderPlot, renderQuote, summaryRows } from "./page.ts";
 import { DENIED_PREFIX, DENIED_TOOLS, TOOLS, toolName } from "./sizes.ts";
+import type { Tail } from "./tail/figures.ts";
+import { renderTailPlot } from "./tail/page.ts";
 import { isRefusal, WORKS, wrongWith } from "./works.ts";
 
 const root = new URL("../../../", import.meta.url);
@@ -108,10 +111,92 @@ test("the plot and the README's sentence have the same figures", () => {
     expect(renderQuote({ ...all, ...rough }).replace("oauth2", "")).not.toMatch(/\d/);
 });
 
+const run = (made: string): Run => {
+  const { machine, command, isQuick, tookSeconds, loadBefore, othersBefore, othersMeanwhile } = comparison();
+  return { made, machine, command, isQuick, tookSeconds, loadBefore, othersBefore, othersMeanwhile };
+};
+
+const tail: Tail = {
+  run: run("2026-01-02T03:04:05Z"),
+  rounds: 3,
+  connections: 64,
+  rows: [
+    { name: "gateform", saturation: 2000, own: 900, millis: 2 },
+    { name: "fast", saturation: 3000, own: 1500, millis: 1, common: 0.5 },
+    { name: "slow", saturation: 400, own: 200, millis: 3 },
+  ].map(({ name, saturation, own, millis, common }) => ({
+    name,
+    title: name.toUpperCase(),
+    saturation: { mcp: saturation },
+    cells: [
+      ...(common === undefined ? [] : [{ kind: "common" as const, ratePerSecond: 900, millis: common }]),
+      { kind: "own" as const, ratePerSecond: own, millis },
+    ].map((cell) => ({
+      ...cell,
+      work: "mcp" as const,
+      requests: 9000,
+      errors: 0,
+      millis: { 0.5: cell.millis, 0.9: cell.millis * 2, 0.99: cell.millis * 60 },
+      latenessMillis: 0.05,
+    })),
+  })),
+};
+
+test("latency at fixed rates: at half of each gateway's limit and of Gateform's, and no percentile without samples", () => {
+  const all = comparison(row("fast", 50), ours, row("slow", 400));
+  const page = renderPage({ ...all, tail });
+  expect(page).toContain(`
+| **GATEFORM** | – | 900/s: 2.0 / 4.0 / 120 / – / – | 2.0 / 4.0 / 120 / – / – |
+| FAST | – | 1,500/s: 1.0 / 2.0 / 60.0 / – / – | 0.50 / 1.0 / 30.0 / – / – |
+| SLOW | – | 200/s: 3.0 / 6.0 / 180 / – / – | – |
+`);
+  // Said once, as all was measured in one run.
+  expect(page.match(/Measured 2026/g)).toHaveLength(1);
+  expect(page).toContain("- MCP call, p99 at half of its own limit: 2.0 times FAST\n");
+  expect(page).toContain("- MCP call, p99 at 900 a second: 4.0 times FAST\n");
+  expect(page).not.toMatch(/NaN|undefined|Infinity/);
+  const plot = renderTailPlot(tail) ?? "";
+  expect(plot).toContain(">GATEFORM, 900/s</text>");
+  for (const label of ["p50", "p90", "p99"]) expect(plot).toContain(`>${label}</text>`);
+  expect(plot).not.toContain("p99.9<");
+});
+
+test("small containers: what was served, denied and lost, and when it was measured in another run", () => {
+  const step = { requests: 2000, p50: 3, p99: 1200, peakMebibytes: 100, isKilled: false };
+  const [rated, burst] = [{ ratePerSecond: 1000 }, { count: 2000 }];
+  const size = { cpus: 0.2, mebibytes: 128 };
+  const steps = [
+    { ...step, ...rated, served: 1900, failures: { 503: 90, timeout: 10 } },
+    { ...step, ...burst, served: 2000, failures: {} },
+  ];
+  const killed = { ...step, ...rated, served: 0, failures: { closed: 2000 }, peakMebibytes: 128, isKilled: true };
+  const containers: Containers = {
+    run: run("2026-01-03T00:00:00Z"),
+    timeoutSeconds: 10,
+    rows: [
+      { name: "gateform", title: "Gateform", size, startSeconds: 2.5, kills: 0, steps },
+      { name: "large", title: "Large", size, startSeconds: 1, kills: 1, steps: [killed] },
+      { name: "larger", title: "Larger", size, missing: "it exited: no | memory", kills: 2, steps: [] },
+    ],
+  };
+  const page = renderPage({ ...comparison(ours), containers });
+  expect(page).toContain("## Small containers\n\nMeasured 2026-01-03 at commit `abc`");
+  expect(page).toContain(`|  | Limits | ready after | 1,000/s | 2,000 at once | MiB |
+| --- | --- | ---: | ---: | ---: | ---: |
+| **Gateform** | 0.2 cores, 128 MiB | 2.5 s | 1,900 of 2,000; 3.0 / 1,200; 90 × 503; 10 × no response | all; 3.0 / 1,200 | 100 |
+| Large | 0.2 cores, 128 MiB | 1.0 s | 0 of 2,000; 2,000 × connection closed; **killed** | – | 128, killed 1 times |
+| Larger | 0.2 cores, 128 MiB | does not run: it exited: no \\| memory, killed 2 times | – | – | – |
+`);
+  const missing = renderPage({ ...comparison(ours), containers: { ...containers, rows: [], missing: "no\ncgroup" } });
+  expect(missing).toContain("Not measured: no cgroup.\n");
+});
+
 test("runtime/COMPARISON.md, its plot and the README are what the figures say", () => {
   const figures = JSON.parse(read("test/bench/gateways/comparison.json")) as Comparison;
   expect(read("runtime/COMPARISON.md")).toBe(renderPage(figures));
   expect(read("runtime/comparison.svg")).toBe(renderPlot(figures));
+  const latency = figures.tail && renderTailPlot(figures.tail);
+  if (latency !== undefined) expect(read("runtime/comparison-latency.svg")).toBe(latency);
   expect(read("README.md")).toContain(renderQuote(figures));
 });
 

@@ -1,8 +1,10 @@
 /** The page runtime/COMPARISON.md and its plot, from figures that were measured. Pure. */
 import { type Bar, barPlot } from "../../support/plot/bar-plot.ts";
 import type { WorkName } from "./contender.ts";
-import type { Cell, Comparison, Row } from "./figures.ts";
+import { containersSection } from "./containers/page.ts";
+import type { Cell, Comparison, Row, Run } from "./figures.ts";
 import { EVENTS } from "./sizes.ts";
+import { tailFigures, tailSection } from "./tail/page.ts";
 import { cellOf, cpuOf, HEADERS, isRough, OURS, residentOf } from "./values.ts";
 import { MANY, WORKS } from "./works.ts";
 
@@ -83,7 +85,7 @@ Milliseconds with ${MANY} connections, p50 and p99. Each connection sends its ne
 The load generator and the upstream share the other core: below "upstream alone", there is nothing to measure.
 
 ${latencyTable(comparison, shown)}
-## Memory and idle time
+${tailSection(comparison.tail, aboutPart(comparison, comparison.tail))}## Memory and idle time
 
 Resident memory of all processes under load, in MiB, and processor time without any request, in milliseconds a second.
 
@@ -99,9 +101,9 @@ ${table(
       String(row.processes),
     ]),
 )}
-## Where Gateform is not first
+${containersSection(comparison.containers, aboutPart(comparison, comparison.containers))}## Where Gateform is not first
 
-${losses(shown)}
+${losses(comparison, shown)}
 ## What each gateway does
 
 The cheaper ones do less. Read a figure together with its row here.
@@ -134,9 +136,18 @@ npm run bench -- --gateways --page
 }
 
 function aboutRun(comparison: Comparison): string {
-  const { made, machine, rounds, seconds, tookSeconds, othersBefore, othersMeanwhile } = comparison;
+  return aboutOf(comparison, `${comparison.rounds} rounds of ${comparison.seconds} s, `);
+}
+
+/** Of figures that were made in another run than the rest. */
+function aboutPart(comparison: Comparison, part: { readonly run: Run } | undefined): string {
+  return part === undefined || part.run.made === comparison.made ? "" : `${aboutOf(part.run, "")}\n\n`;
+}
+
+function aboutOf(run: Run, rounds: string): string {
+  const { made, machine, tookSeconds, othersBefore, othersMeanwhile } = run;
   const percent = (share: number): string => `${Math.round(share * 100)} %`;
-  return `Measured ${made.slice(0, 10)} at commit \`${machine.commit}\` on ${machine.processor}, ${machine.cores} cores, ${machine.memoryGibibytes} GiB, ${machine.system}, Node ${machine.node}: ${rounds} rounds of ${seconds} s, ${Math.round(tookSeconds / 60)} minutes. Others used ${percent(othersBefore)} of the machine before it and ${percent(othersMeanwhile)} during it.${isRough(comparison) ? " **The machine was busy or the run short: the order of rows is right where they are far apart, the figures are not.**" : ""}`;
+  return `Measured ${made.slice(0, 10)} at commit \`${machine.commit}\` on ${machine.processor}, ${machine.cores} cores, ${machine.memoryGibibytes} GiB, ${machine.system}, Node ${machine.node}: ${rounds}${Math.round(tookSeconds / 60)} minutes. Others used ${percent(othersBefore)} of the machine before it and ${percent(othersMeanwhile)} during it.${isRough(run) ? " **The machine was busy or the run short: the order of rows is right where they are far apart, the figures are not.**" : ""}`;
 }
 
 function cpuTable({ works }: Comparison, rows: readonly Row[]): string {
@@ -176,7 +187,7 @@ function latencyTable({ works }: Comparison, rows: readonly Row[]): string {
 }
 
 /** Every figure in which another gateway that decides is better, by how much. */
-function losses(rows: readonly Row[]): string {
+function losses({ tail }: Comparison, rows: readonly Row[]): string {
   const ours = rows.find(({ name }) => name === OURS);
   if (ours === undefined) return "Gateform was not measured.\n";
   const others = rows.filter(({ name, processes, policy }) => name !== OURS && processes > 0 && policy !== "none");
@@ -190,6 +201,7 @@ function losses(rows: readonly Row[]): string {
       of: (row: Row) => cpuOf(row, work, 1),
     })),
     ...ONE_AT_A_TIME.map((work) => ({ what: `${HEADERS[work]}, p99`, of: (row: Row) => cellOf(row, work)?.p99 })),
+    ...tailFigures(tail),
     { what: "memory", of: (row) => residentOf(row) },
     { what: "idle time", of: ({ idleMillisPerSecond }) => idleMillisPerSecond },
   ];

@@ -29,6 +29,9 @@ export interface Started extends Subject {
   stop(): Promise<void>;
 }
 
+/** Starts processes of a contender in another way, for example within limits. */
+export type Contain = (start: Setup["start"]) => Setup["start"];
+
 export interface Stage {
   readonly started: readonly Started[];
   /** By row: why it does not run at all, or why a work is not measured. */
@@ -42,6 +45,7 @@ export async function startStage(
   variant: Variant,
   contenders: readonly Contender[],
   works: readonly Work[],
+  contain: Contain = (start) => start,
 ): Promise<Stage> {
   const started: Started[] = [];
   const missing = new Map<string, string>();
@@ -57,7 +61,7 @@ export async function startStage(
       const reasons = new Map<WorkName, string>();
       missingWorks.set(contender.name, reasons);
       try {
-        const start = (): Promise<Started> => startOne(world, variant, contender, wanted, reasons);
+        const start = (): Promise<Started> => startOne(world, variant, contender, wanted, reasons, contain);
         // Once more: another process can take a port meanwhile.
         started.push(await start().catch(start));
       } catch (error) {
@@ -86,6 +90,7 @@ async function startOne(
   contender: Contender,
   works: readonly Work[],
   reasons: Map<WorkName, string>,
+  contain: Contain,
 ): Promise<Started> {
   const { upstream, issuer, provider } = world;
   const port = await freePort();
@@ -103,7 +108,7 @@ async function startOne(
       issuer,
       provider,
       program: (name) => PROGRAMS[name].install(),
-      start: starter.start,
+      start: contain(starter.start),
     });
     const credentials = await running.credentials("alice");
     const subject: Subject = { contender, running, port: running.port ?? port, credentials };

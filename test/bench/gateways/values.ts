@@ -1,6 +1,6 @@
 /** Single values of a row, as tables and the plot have them. Pure. */
 import type { WorkName } from "./contender.ts";
-import type { Cell, Comparison, Row } from "./figures.ts";
+import type { Cell, Row, Run } from "./figures.ts";
 import { EVENTS } from "./sizes.ts";
 import { MANY } from "./works.ts";
 
@@ -39,5 +39,5 @@ export const residentOf = (row: Row, works: readonly WorkName[] = PLAIN): number
 };
 
 /** Short, or with others on the machine. */
-export const isRough = ({ isQuick, othersBefore, othersMeanwhile }: Comparison): boolean =>
+export const isRough = ({ isQuick, othersBefore, othersMeanwhile }: Run): boolean =>
   isQuick || Math.max(othersBefore, othersMeanwhile) > BUSY;

@@ -30,6 +30,8 @@ export interface BurstResult {
   /** Until the last response. */
   readonly ms: number;
   readonly p50: number;
+  /** Milliseconds of responses with status 200. */
+  readonly served: readonly number[];
 }
 
 /** One for all: making it costs more than a handshake. */
@@ -43,6 +45,7 @@ export async function burst(options: BurstOptions): Promise<BurstResult> {
   const { kind, count, timeoutMs } = options;
   const outcomes: Record<string, number> = {};
   const micros: number[] = [];
+  const served: number[] = [];
   const ready = kind === "grpc" ? await readyCalls(options) : await readyRequests(options);
   const startedAt = performance.now();
   let lastMs = 0;
@@ -53,6 +56,7 @@ export async function burst(options: BurstOptions): Promise<BurstResult> {
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
       lastMs = performance.now() - startedAt;
       micros.push(lastMs * 1000);
+      if (outcome === "200") served.push(lastMs);
       left -= 1;
       if (left > 0) return;
       clearTimeout(timer);
@@ -61,7 +65,7 @@ export async function burst(options: BurstOptions): Promise<BurstResult> {
     for (const send of ready) send(end);
   });
   if (left > 0) outcomes["unanswered"] = left;
-  return { outcomes, ms: Math.round(lastMs), p50: Math.round(percentiles(micros).p50 / 1000) };
+  return { outcomes, ms: Math.round(lastMs), p50: Math.round(percentiles(micros).p50 / 1000), served };
 }
 
 type Send = (end: (outcome: string) => void) => void;

@@ -1,14 +1,10 @@
 /** Latency at fixed rates: an open loop, counted from when a request was due. */
-import { fork } from "node:child_process";
-import { existsSync } from "node:fs";
-
 import { linePlot, type PlotLine } from "../../support/plot/line-plot.ts";
-import { REST_CORE } from "../common/child.ts";
+import type { OpenLoopFigures } from "../common/open-loop-child.ts";
+import { runOpenLoop } from "../common/run-open-loop.ts";
 import { quantile } from "../common/statistics.ts";
-import { runBeforeOthers } from "../common/steady-load.ts";
 import { median } from "../common/table.ts";
 import type { Bench } from "../common/targets.ts";
-import type { OpenLoopFigures, OpenLoopTask } from "./open-loop-child.ts";
 import { COLOUR_OF, fixed, type ReportOptions, type Section } from "./sections.ts";
 
 const TARGETS = ["gateway", "nginx", "haproxy-jwt", "apache-oidc"];
@@ -110,28 +106,4 @@ function sectionOf(figures: readonly Figure[], rounds: number, durationMs: numbe
     ],
     figures,
   };
-}
-
-function runOpenLoop(task: OpenLoopTask): Promise<OpenLoopFigures> {
-  const program = new URL("open-loop-child.ts", import.meta.url).pathname;
-  const isPinned = existsSync("/usr/bin/taskset");
-  const child = fork(program, [JSON.stringify(task)], {
-    serialization: "advanced",
-    ...(isPinned && { execPath: "/usr/bin/taskset", execArgv: ["-c", REST_CORE, process.execPath] }),
-  });
-  try {
-    // Its own waiting for a processor is not the proxy's.
-    runBeforeOthers(child.pid ?? 0, 2);
-  } catch {
-    // Not everywhere may one; its lateness is in the table.
-  }
-  return new Promise((resolve, reject) => {
-    let found: OpenLoopFigures | undefined;
-    child.on("message", (message: OpenLoopFigures) => (found = message));
-    child.once("error", reject);
-    // Behind its last message, which its exit is not.
-    child.once("disconnect", () =>
-      found ? resolve(found) : reject(new Error("The client of the open loop ended and told nothing")),
-    );
-  });
 }

@@ -7,6 +7,7 @@ import { barPlot } from "../../support/plot/bar-plot.ts";
 import { factorScale } from "../../support/plot/axis.ts";
 import { linePlot } from "../../support/plot/line-plot.ts";
 import { AnswerReader } from "../common/answers.ts";
+import { OpenLoop } from "../common/open-loop.ts";
 import { medianInterval, pairedRatios, quantile, slopeOf, spreadOf } from "../common/statistics.ts";
 import type { Curves } from "../curves/figures.ts";
 import { renderCurves, renderCurvesPlot, tableOf } from "../curves/page.ts";
@@ -15,7 +16,6 @@ import { judge, verdictOf } from "../guard/verdict.ts";
 import { goalRows, goalSection, reached } from "./goals.ts";
 import { renderReport } from "./html.ts";
 import { lostLines } from "./memory.ts";
-import { OpenLoop } from "./open-loop.ts";
 
 describe("OpenLoop", () => {
   /** A request each millisecond over one connection; an answer takes no time, but nobody is answered from 10 ms to 110 ms. */
@@ -38,7 +38,7 @@ describe("OpenLoop", () => {
       loop.tick(now);
       while (open !== undefined && !isStalled()) {
         open = undefined;
-        loop.answered("only", now, true);
+        loop.answered("only", now);
         loop.free("only");
       }
     }
@@ -70,6 +70,28 @@ describe("OpenLoop", () => {
     expect(loop.isDone).toBe(true);
     expect(loop.errors).toBe(1);
     expect(loop.latencies).toEqual([50, 40, 30, 20]);
+  });
+
+  test("requests that were due too long ago are timeouts, whether or not they were sent", () => {
+    let wanted = 0;
+    const loop = new OpenLoop<string>({
+      ratePerSecond: 100,
+      startMs: 0,
+      endMs: 50,
+      send: () => {},
+      grow: () => (wanted += 1),
+    });
+    loop.free("a");
+    loop.free("b");
+    loop.tick(50);
+    expect(wanted).toBe(3);
+    loop.answered("b", 51, "503");
+    expect(loop.expire(30)).toEqual(["a"]);
+    expect(loop.failures).toEqual({ 503: 1, timeout: 2 });
+    expect(loop.isDone).toBe(false);
+    expect(loop.expire(41)).toEqual([]);
+    expect(loop.failures).toEqual({ 503: 1, timeout: 4 });
+    expect(loop.isDone).toBe(true);
   });
 });
 

@@ -32,6 +32,18 @@ ${body.filter((element) => element !== "").join("\n")}
 `;
 }
 
+/** One below the other. @param plots of `svg()` */
+export function stackPlots(plots: readonly string[]): string {
+  const sizeOf = (plot: string, name: string): number => Number(new RegExp(` ${name}="([\\d.]+)"`).exec(plot)?.[1]);
+  let top = 0;
+  const body = plots.map((plot) => {
+    const placed = plot.trim().replace("<svg ", `<svg y="${top}" `);
+    top += sizeOf(plot, "height");
+    return placed;
+  });
+  return svg(Math.max(...plots.map((plot) => sizeOf(plot, "width"))), top, body);
+}
+
 export interface TextOptions {
   readonly anchor?: "start" | "middle" | "end";
   readonly size?: number;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { cpuGroupOf } from "./slow.ts";
+import { placeOf } from "./control-group.ts";
 
 const V1 = "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,nosuid,cpu,cpuacct 0 0\n";
 const V2 = "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev 0 0\n";
@@ -23,6 +23,6 @@ test.each([
   ],
   ["version 1 without the controller", "cgroup /sys/fs/cgroup/pids cgroup rw,pids 0 0\n", "3:pids:/\n", undefined],
   ["none", "", "", undefined],
-] as const)("cpuGroupOf() finds where a group with a quota is made: %s", (_name, mounts, groups, found) => {
-  expect(cpuGroupOf(mounts, groups)).toEqual(found);
+] as const)("placeOf() finds where a group with a quota is made: %s", (_name, mounts, groups, found) => {
+  expect(placeOf("cpu", mounts, groups)).toEqual(found);
 });

@@ -1,8 +1,7 @@
 /**
- * Requests that become due at a fixed rate, whatever becomes of those before, over so many connections. What an answer took
- * counts from when its request was due, not from when a connection was free to send it: a client that waits for a slow answer
- * before it asks again would leave out all those who would have asked meanwhile (coordinated omission). Knows no socket and no
- * clock.
+ * Requests that become due at a fixed rate, whatever becomes of those before. What an answer took counts from when its request
+ * was due, not from when a connection was free to send it: a client that waits for a slow answer before it asks again would omit
+ * all requests that were due meanwhile (coordinated omission). Knows no socket and no clock.
  */
 export interface OpenLoopOptions<Connection> {
   readonly ratePerSecond: number;
@@ -10,6 +9,8 @@ export interface OpenLoopOptions<Connection> {
   readonly startMs: number;
   readonly endMs: number;
   readonly send: (connection: Connection) => void;
+  /** A request is due and no connection is free: opens another one, or does nothing. */
+  readonly grow?: () => void;
 }
 
 export class OpenLoop<Connection> {
@@ -23,21 +24,27 @@ export class OpenLoop<Connection> {
   readonly latencies: number[] = [];
   /** Of those that found a free connection: how much too late they were sent, which is this program's fault. */
   readonly lateness: number[] = [];
-  errors = 0;
+  /** Of requests without the right answer, how many by its status, or by why there is none. */
+  readonly failures: Record<string, number> = {};
 
   constructor(options: OpenLoopOptions<Connection>) {
     this.#options = options;
   }
 
+  get errors(): number {
+    return Object.values(this.failures).reduce((sum, count) => sum + count, 0);
+  }
+
   /** Sends what has become due. @returns when the next one is due */
   tick(nowMs: number): number {
-    const { startMs, endMs, ratePerSecond } = this.#options;
+    const { startMs, endMs, ratePerSecond, grow } = this.#options;
     for (;;) {
       // Not by adding up: the error would grow.
       const dueMs = startMs + (this.#count * 1000) / ratePerSecond;
       if (dueMs > nowMs || dueMs >= endMs) return dueMs;
       this.#count += 1;
       if (this.#idle.length > 0) this.lateness.push(nowMs - dueMs);
+      else grow?.();
       this.#waiting.push(dueMs);
       this.#sendWaiting();
     }
@@ -49,21 +56,43 @@ export class OpenLoop<Connection> {
     this.#sendWaiting();
   }
 
-  answered(connection: Connection, nowMs: number, ok: boolean): void {
+  /** @param failure why the answer is not the right one */
+  answered(connection: Connection, nowMs: number, failure?: string): void {
     const dueMs = this.#busy.get(connection);
     this.#busy.delete(connection);
-    if (dueMs === undefined || !ok) this.errors += 1;
+    if (dueMs === undefined || failure !== undefined) this.#fail(failure ?? "unasked");
     else this.latencies.push(nowMs - dueMs);
   }
 
   lost(connection: Connection): void {
-    if (this.#busy.delete(connection)) this.errors += 1;
+    if (this.#busy.delete(connection)) this.#fail("closed");
     const at = this.#idle.indexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
   }
 
   get isDone(): boolean {
-    return this.#busy.size === 0 && this.#nextWaiting === this.#waiting.length;
+    return this.#busy.size === 0 && !this.isWaiting;
+  }
+
+  /** For a connection. */
+  get isWaiting(): boolean {
+    return this.#nextWaiting < this.#waiting.length;
+  }
+
+  /** Requests that were due before are failures. @returns the connections of sent ones, which are of no use */
+  expire(dueBeforeMs: number): readonly Connection[] {
+    const late: Connection[] = [];
+    // In the order in which they were due.
+    for (const [connection, dueMs] of this.#busy) {
+      if (dueMs >= dueBeforeMs) break;
+      late.push(connection);
+    }
+    for (const connection of late) {
+      this.#busy.delete(connection);
+      this.#fail("timeout");
+    }
+    for (; (this.#waiting[this.#nextWaiting] ?? Infinity) < dueBeforeMs; this.#nextWaiting += 1) this.#fail("timeout");
+    return late;
   }
 
   /** Nobody waits any longer: what has no answer yet took at least until now. */
@@ -72,6 +101,10 @@ export class OpenLoop<Connection> {
     for (const dueMs of open) this.latencies.push(nowMs - dueMs);
     this.#busy.clear();
     this.#nextWaiting = this.#waiting.length;
+  }
+
+  #fail(reason: string): void {
+    this.failures[reason] = (this.failures[reason] ?? 0) + 1;
   }
 
   #sendWaiting(): void {
