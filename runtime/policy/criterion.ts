@@ -19,7 +19,18 @@ const PRESENCE_SCHEMA = { enum: [true, 1, null, {}] };
 export const asIs = (text: string): string => text;
 
 /** Pure; reads only the facts. Called only if the criterion's subject is known. */
-export type Test = (facts: Facts) => boolean;
+export interface Test {
+  (facts: Facts): boolean;
+  /** Set if the test only compares with one text, see alike-leaves.ts. */
+  readonly equality?: Equality;
+}
+
+/** The subject is this text, or a list that contains it. */
+export interface Equality {
+  readonly subject: (facts: Facts) => string | readonly string[];
+  /** Spelled as in the subject. */
+  readonly value: string;
+}
 
 /** A criterion with parsed data. */
 export interface ReadCriterion {
@@ -105,8 +116,12 @@ export function text(
     read(data, _subPath, path, report) {
       const match = parseStringMatch(data, path, report);
       if (!match) return undefined;
-      const matches = compileStringMatch(spell(match), fold);
-      return { canonical: match, test: (facts) => matches(subject(facts)) };
+      const spelled = spell(match);
+      const matches = compileStringMatch(spelled, fold);
+      const test: Test = (facts) => matches(subject(facts));
+      const { is, ...others } = spelled;
+      if (is === undefined || Object.keys(others).length > 0) return { canonical: match, test };
+      return { canonical: match, test: Object.assign(test, { equality: { subject, value: fold(is) } }) };
     },
     actual: (facts) => JSON.stringify(subject(facts)),
   };
@@ -125,7 +140,11 @@ export function list(
       const match = parseListMatch(data, path, report, takesScalars);
       if (!match) return undefined;
       const matches = compileListMatch(match);
-      return { canonical: match, test: (facts) => matches(subject(facts, subPath)) };
+      const find = (facts: Facts): readonly string[] => subject(facts, subPath);
+      const test: Test = (facts) => matches(find(facts));
+      const { has, ...others } = match;
+      if (has === undefined || Object.keys(others).length > 0) return { canonical: match, test };
+      return { canonical: match, test: Object.assign(test, { equality: { subject: find, value: has } }) };
     },
     actual: (facts, subPath) => JSON.stringify(subject(facts, subPath)),
   };

@@ -1,5 +1,6 @@
 /** Compiled form of a policy: operators over leaves, each leaf with its possible packed outcomes. */
 import { GatewayError } from "../shared/errors.ts";
+import { fewerLeaves, fewerRules, MANY } from "./operands/alike-leaves.ts";
 import { CERTIFICATE_REQUIRED, DEVICE_UNAUTHENTICATED, USER_UNAUTHENTICATED, findCriterion } from "./criteria.ts";
 import type { Criterion, ReadCriterion, Test } from "./criterion.ts";
 import type { Facts, LeftOut, UserFacts } from "./facts.ts";
@@ -135,7 +136,7 @@ export function findRule({ operator, leaves }: OperatorRule, facts: Facts): Pack
   let held = 0;
   let missed = 0;
   let unknown = 0;
-  for (const leaf of leaves) {
+  for (const leaf of leaves.length < MANY ? leaves : fewerLeaves(leaves)) {
     const one = findLeaf(leaf, facts);
     const outcome = outcomeOf(one);
     if (outcome === TRUE) held = unite(held, reasonsOf(one));
@@ -164,7 +165,7 @@ export function findAny(rules: readonly OperatorRule[], facts: Facts): PackedOut
   let held = 0;
   let missed = 0;
   let unknown = 0;
-  for (const rule of rules) {
+  for (const rule of rules.length < MANY ? rules : fewerRules(rules)) {
     const one = findRule(rule, facts);
     const outcome = outcomeOf(one);
     if (outcome === TRUE) held = unite(held, reasonsOf(one));

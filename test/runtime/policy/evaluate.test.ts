@@ -10,8 +10,17 @@ import {
   refusedDecision,
 } from "../../../runtime/policy/evaluate.ts";
 import type { Decision, Facts } from "../../../runtime/policy/facts.ts";
-import { MAX_REASONS } from "../../../runtime/policy/packed-outcome.ts";
+import {
+  FALSE,
+  MAX_REASONS,
+  outcomeOf,
+  packOutcome,
+  reasonsOf,
+  TRUE,
+  unite,
+} from "../../../runtime/policy/packed-outcome.ts";
 import type { PolicyDoc, RulesDoc } from "../../../runtime/policy/parse.ts";
+import { findAny, findRule, type OperatorRule } from "../../../runtime/policy/tree.ts";
 import { anonymous, asAlice, asUser, plainHttp, toolCall } from "../../support/facts.ts";
 
 function decide(doc: PolicyDoc | undefined, facts: Facts): Decision {
@@ -361,6 +370,109 @@ describe("evaluate() reasons", () => {
     const reasons = new Set(CRITERIA.flatMap(({ reasons }) => [reasons.ok, reasons.no]));
     // Beside them: user-unauthenticated, device-unauthenticated, mcp-not-a-tool-call, client-certificate-required.
     expect(reasons.size + 4).toBeLessThanOrEqual(MAX_REASONS);
+  });
+});
+
+describe("evaluate() of many criteria that differ in one text", () => {
+  /** Each criterion and each rule for itself. */
+  function oneByOne(rules: readonly OperatorRule[], facts: Facts) {
+    const outcomes = rules.map(({ operator, leaves }) =>
+      leaves
+        .map((leaf) => findRule({ operator, leaves: [leaf] }, facts))
+        .reduce((all, one) => {
+          // Of "and" and "not" every criterion must match, of "or" and "nor" one.
+          const decides = operator === "and" || operator === "not" ? FALSE : TRUE;
+          const [a, b] = [outcomeOf(all), outcomeOf(one)];
+          const reasons = unite(reasonsOf(all), reasonsOf(one));
+          if (a === b) return packOutcome(a, reasons);
+          if (a === decides || b === decides) return a === decides ? all : one;
+          return a === 1 - decides ? one : all;
+        }),
+    );
+    return outcomes.reduce((all, one) => {
+      const [a, b] = [outcomeOf(all), outcomeOf(one)];
+      if (a === b) return packOutcome(a, unite(reasonsOf(all), reasonsOf(one)));
+      if (a === TRUE || b === TRUE) return a === TRUE ? all : one;
+      return a === FALSE ? one : all;
+    });
+  }
+
+  const few = fc.constantFrom("a.example", "b.example", "c.example");
+  /** Most do not match. */
+  const value = fc.oneof(few, fc.nat(40).map(String));
+  const criterion = fc.oneof(
+    fc
+      .tuple(fc.constantFrom("domain", "user", "mcp_tool", "mcp_prompt"), value)
+      .map(([name, is]) => ({ [name]: { is } })),
+    value.map((has) => ({ groups: { has } })),
+    fc.tuple(fc.constantFrom("x", "y"), value).map(([path, has]) => ({ [`claim/${path}`]: { has } })),
+    fc.constantFrom({ domain: { not: "a.example" } }, { groups: { is: "a.example" } }, { reject: true }),
+  );
+  const criteria = fc.oneof(
+    criterion.map((one) => [one]),
+    criterion.map((one) => Array.from({ length: 20 }, () => one)),
+    fc.array(criterion, { minLength: 1, maxLength: 30 }),
+  );
+  // With all operators in one policy, most policies match.
+  const rules = fc
+    .uniqueArray(fc.constantFrom("and", "or", "not", "nor"), { minLength: 1, maxLength: 2 })
+    .chain((operators) =>
+      fc.array(
+        fc.tuple(fc.constantFrom(...operators), criteria).map(([operator, all]) => ({ [operator]: all })),
+        { minLength: 1, maxLength: 24, size: "max" },
+      ),
+    );
+  const caller = fc.record({
+    id: few,
+    email: few.map((domain) => `a@${domain}`),
+    name: fc.constant(""),
+    groups: fc.oneof(
+      fc.array(few),
+      fc.constant(Array.from({ length: 100 }, (_, index) => `group-${index}`).concat("a.example")),
+    ),
+    claims: fc.record({ x: few, y: fc.array(few) }, { requiredKeys: [] }),
+    version: fc.constant(1),
+  });
+  const message = fc.oneof(
+    few.map((tool) => ({ method: "tools/call", tool })),
+    few.map((prompt) => ({ method: "prompts/get", prompt })),
+    fc.constant({ method: "ping" }),
+  );
+
+  test("gives the outcome and the reasons of each for itself", () => {
+    fc.assert(
+      fc.property(rules, fc.option(caller, { nil: undefined }), message, fc.boolean(), (list, user, mcp, isOmitted) => {
+        const leftOut = { groups: isOmitted, claims: isOmitted ? ["x"] : [] };
+        const facts = { ...anonymous(), mcp, ...(user && { user: { ...user, leftOut } }) } as Facts;
+        const policy = compilePolicy(list.map((deny) => ({ deny })));
+        expect(findAny(policy.deny, facts)).toBe(oneByOne(policy.deny, facts));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test.each<[string, (index: number) => RulesDoc]>([
+    ["rules", (index) => ({ allow: { and: [{ domain: { is: `d${index}.example` } }] } })],
+    ["groups", (index) => ({ allow: { or: [{ groups: { has: `g${index}` } }] } })],
+    ["claims of denied users", (index) => ({ deny: { or: [{ "claim/team": { has: `t${index}` } }] } })],
+  ])("reads the user as often for a thousand %s as for twenty", (_, ruleOf) => {
+    const readsOf = (count: number): number => {
+      let reads = 0;
+      const { user, ...rest } = asAlice();
+      const counted = new Proxy(user ?? {}, {
+        get(target, key) {
+          if (["email", "groups", "claims"].includes(String(key))) reads += 1;
+          return Reflect.get(target, key) as unknown;
+        },
+      });
+      evaluate(compilePolicy(Array.from({ length: count }, (__, index) => ruleOf(index))), {
+        ...rest,
+        user: counted as NonNullable<Facts["user"]>,
+      });
+      return reads;
+    };
+    expect(readsOf(20)).toBeGreaterThan(0);
+    expect(readsOf(1000)).toBe(readsOf(20));
   });
 });
 
