@@ -549,6 +549,21 @@ describe("messages reserved to the gateway", () => {
     }
   });
 
+  test("is the same for a list that is known", async () => {
+    const page = (scope: string, code: string, id: string): string =>
+      result(`"tools":[{"name":"read","_meta":{"cacheScope":"${scope}","code":${code}}}],"cacheScope":"private"`, id);
+    for (const id of ["1", "2", "10", "11"]) {
+      upstream.answer((socket) => json(socket, page("public", "5", id)));
+      expect((await ask({ id })).body).toBe(page("public", "5", id));
+      expect((await ask({ ...modern("tools/list"), id })).body).toBe(page("private", "5", id));
+      upstream.answer((socket) => json(socket, page("public", "-31403", id)));
+      expect((await ask({ id })).body).toBe(page("public", "-32000", id));
+      expect((await ask({ ...modern("tools/list"), id })).body).toBe(page("private", "-32000", id));
+    }
+    upstream.answer((socket) => json(socket, page("public", "5", "12")));
+    expect((await ask({ id: "11" })).body).toContain("upstream.protocol");
+  });
+
   test("is no error of a server's, in an answer or an event", async () => {
     const error = (code: string): string =>
       `{"jsonrpc":"2.0","id":1,"error":{"code":${code},"message":"m","data":{"approval_url":"https://evil.example"}}}`;

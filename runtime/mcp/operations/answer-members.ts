@@ -70,6 +70,14 @@ export class AnswerMembers {
   }
 }
 
+/** The same for a whole response. @returns the bytes themselves if nothing changes; undefined for input that no server writes */
+export function replaceMembers(bytes: Buffer, isCacheable: boolean): Buffer | undefined {
+  const members = new AnswerMembers(isCacheable);
+  const passed = members.push(bytes);
+  const rest = members.end();
+  return passed === undefined || rest.length === 0 ? passed : Buffer.concat([passed, rest]);
+}
+
 /** A pattern for a name with any of its letters in another case, or escaped. */
 function escapable(name: string): string {
   return name

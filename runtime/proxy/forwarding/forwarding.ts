@@ -15,7 +15,7 @@ import { endBroken } from "../../http/end-broken.ts";
 import { grpcTrailers, isGrpcWebCall } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
 import { answerEnded, endAnswer, lastEvent, LISTEN, type StreamEnd } from "../answers/answer-ended.ts";
-import { listReaderFor } from "../lists/list-reader.ts";
+import { listReaderFor } from "../lists/list-reader-for.ts";
 import type { AnswerReader, ListReceiver } from "../lists/list-receiver.ts";
 import { mcpReaders, type McpReaderDeps } from "../lists/mcp-readers.ts";
 import type { Transport, UpstreamCall, UpstreamHeaders } from "../../upstreams/transport-types.ts";

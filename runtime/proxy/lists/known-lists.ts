@@ -13,32 +13,42 @@ interface Known {
   readonly answer: ListAnswer;
 }
 
-/** Memory of all routes, and that of one route. */
+/** Memory of all lists, and of those of one source. */
 const MAX_BYTES = 16 * 1024 * 1024;
-const MAX_ROUTE_BYTES = 1024 * 1024;
+const MAX_SOURCE_BYTES = 1024 * 1024;
 /** Estimates for an entry, and for an item with its name. */
 const [ENTRY_BYTES, ITEM_BYTES] = [1000, 200];
 
 export class KnownLists {
-  readonly #known = new FairCache<Known>(MAX_BYTES, MAX_ROUTE_BYTES);
+  readonly #known = new FairCache<Known>(MAX_BYTES, MAX_SOURCE_BYTES);
 
-  /** @param id JSON text of the request's ID @returns like `readListAnswer()` */
-  read(routeKey: string, bytes: Buffer, id: string | undefined): ListAnswer | "none" | "unreadable" {
-    if (id === undefined) return readListAnswer(bytes);
-    const key = `${bytes.length} ${routeKey}`;
-    const known = this.#known.get(key);
-    const ownId = Buffer.from(id);
-    if (known !== undefined && isSame(known, bytes, ownId)) return { ...known.answer, id };
+  /** @param id JSON text of the request's ID @returns undefined for an unknown list */
+  find(source: string, bytes: Buffer, id: string | undefined): ListAnswer | undefined {
+    const known = id === undefined ? undefined : this.#known.get(keyOf(source, bytes));
+    return id !== undefined && known !== undefined && isSame(known, bytes, Buffer.from(id))
+      ? { ...known.answer, id }
+      : undefined;
+  }
+
+  /** @returns like `readListAnswer()` */
+  read(source: string, bytes: Buffer, id: string | undefined): ListAnswer | "none" | "unreadable" {
+    const known = this.find(source, bytes, id);
+    if (known !== undefined) return known;
     const answer = readListAnswer(bytes);
-    if (typeof answer === "string" || answer.id !== id) return answer;
+    if (typeof answer === "string" || id === undefined || answer.id !== id) return answer;
     const items = answer.lists.reduce((sum, list) => sum + list.items.length, 0);
     // Memory of its own: a part of a shared one would keep all of that.
     const copy = Buffer.allocUnsafeSlow(bytes.length);
     bytes.copy(copy);
-    const kept = { bytes: copy, idLength: ownId.length, answer };
-    this.#known.set(key, kept, ENTRY_BYTES + bytes.length + items * ITEM_BYTES, [routeKey]);
+    const kept = { bytes: copy, idLength: Buffer.byteLength(id), answer };
+    const size = ENTRY_BYTES + bytes.length + items * ITEM_BYTES;
+    this.#known.set(keyOf(source, bytes), kept, size, [source]);
     return answer;
   }
+}
+
+function keyOf(source: string, bytes: Buffer): string {
+  return `${bytes.length} ${source}`;
 }
 
 /** One for the process: the configuration does not change what a server lists. */

@@ -7,20 +7,22 @@
  */
 import { filterAnswer, nextPage, type FilteredAnswer } from "../../mcp/lists/filter-answer.ts";
 import { EventBlocks, renderEvent, type EventBlock } from "../../mcp/lists/event-blocks.ts";
-import { FILTERED_METHODS } from "../../mcp/lists/list-answer.ts";
 import type { McpMessage } from "../../mcp/message.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import { repliesTo, sameId } from "../../mcp/message-id.ts";
+import { replaceMembers } from "../../mcp/operations/answer-members.ts";
 import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
-import type { RequestContext } from "../request-context.ts";
 import { KNOWN_LISTS } from "./known-lists.ts";
-import { keepsFor, mayHide, type ListDeps, type ListRules } from "./list-rules.ts";
-import { withoutBodyHeaders, withoutByteOrderMark, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
-import { StrayReader } from "./stray-reader.ts";
-import { lockReaderFor } from "./tool-lock.ts";
-import { lockedKindOf } from "../../mcp/tool-locks/tool-locks.ts";
+import type { ListRules } from "./list-rules.ts";
+import {
+  ODD_MEMBER,
+  withoutBodyHeaders,
+  withoutByteOrderMark,
+  type AnswerReader,
+  type ListReceiver,
+} from "./list-receiver.ts";
 import { guard } from "../../shared/faults/guard.ts";
 import { hasCoding, isEventStream } from "../forwarding/response-headers.ts";
 
@@ -32,40 +34,6 @@ const MAX_REFILL_MS = 5_000;
 interface Head {
   readonly status: number;
   readonly headers: UpstreamHeaders;
-}
-
-/** @returns undefined if no item could be hidden or compared */
-export function listReaderFor(deps: ListDeps, context: RequestContext, next: ListReceiver): AnswerReader | undefined {
-  const { exchange, prepared, message } = context;
-  const { toolLock, route } = prepared;
-  const filters = mayHide(deps, prepared);
-  if (!filters && toolLock === undefined) return undefined;
-  // Streams opened by GET repeat missed responses.
-  const isStream = exchange.method === "GET";
-  // Lax servers also respond to a notification.
-  const method = message?.facts.method;
-  const isFiltered = filters && method !== undefined && FILTERED_METHODS.has(method);
-  const lockedKind = toolLock && lockedKindOf(toolLock, method);
-  const isList = isFiltered || lockedKind !== undefined;
-  // A client accepts tools from any stream they come in, and a server with a lock is one that may try that.
-  const isOther = !isStream && !isList;
-  if (isOther && (toolLock === undefined || exchange.method !== "POST")) return undefined;
-  const lock = lockReaderFor(deps, context);
-  const keeps = filters ? keepsFor(deps, context) : undefined;
-  if (isOther) {
-    const ownId = message?.kind === "request" ? message.id : undefined;
-    return new StrayReader(ownId, { routeKey: route.key, keeps, lock }, toolLock?.kinds, next);
-  }
-  const takesEvents = isStream && /event-stream/i.test(exchange.header("accept") ?? "");
-  const isAnsweredElsewhere = context.messageAddress !== undefined;
-  const count = ({ hidden, shown }: Pick<FilteredAnswer, "hidden" | "shown">): void => {
-    if (context.outcome === undefined || lockedKind === "instructions") return;
-    const lists = (context.outcome.lists ??= { hidden: 0, shown: 0 });
-    lists.hidden += hidden;
-    lists.shown += shown;
-  };
-  const rules = { routeKey: route.key, keeps, lock, takesEvents, isAnsweredElsewhere, count };
-  return new ListReader(isStream ? undefined : message, rules, next);
 }
 
 /** A page without visible items, as sent to the client if no other page comes. */
@@ -133,6 +101,11 @@ export class ListReader implements AnswerReader {
     this.#next.onHead(status, this.#mode === "events" ? withoutBodyHeaders(headers) : headers, isWhole);
   }
 
+  /** The response is read as a whole, and its members are replaced here. */
+  get readsMembers(): boolean {
+    return this.#mode === "body";
+  }
+
   onData(chunk: Buffer): boolean | void {
     if (this.#isDone) return;
     if (this.#mode === "plain") return this.#next.onData(chunk);
@@ -175,9 +148,13 @@ export class ListReader implements AnswerReader {
   }
 
   #readBody(): void {
-    const whole = this.#body.take();
+    const written = this.#body.take();
+    const answer = KNOWN_LISTS.find(this.#source, withoutByteOrderMark(written), this.#message?.id);
+    // A known list has passed AnswerMembers as it is.
+    const whole = answer === undefined ? replaceMembers(written, this.#message?.isModern === true) : written;
+    if (whole === undefined) return this.refuseAnswer(ODD_MEMBER);
     const bytes = withoutByteOrderMark(whole);
-    const filtered = this.#filter(bytes);
+    const filtered = this.#filter(bytes, answer);
     const isError = (this.#head?.status ?? 200) >= 300;
     if (typeof filtered === "string") {
       if (this.#emptyPage) return this.#answerEmptyPage();
@@ -222,13 +199,20 @@ export class ListReader implements AnswerReader {
     pass(renderEvent(block.others, filtered.bytes.toString("utf8")));
   }
 
+  /** Lists of one source have the same route, and AnswerMembers has read them alike. */
+  get #source(): string {
+    return `${this.#mode} ${this.#message?.isModern === true} ${this.#rules.routeKey}`;
+  }
+
   /** True while the client waits for a response that has not come. */
   get #isUnanswered(): boolean {
     return this.#message?.kind === "request" && !this.#isAnswered;
   }
 
-  #filter(bytes: Buffer): FilteredAnswer | "none" | "unreadable" {
-    const answer = KNOWN_LISTS.read(this.#rules.routeKey, bytes, this.#message?.id);
+  #filter(
+    bytes: Buffer,
+    answer = KNOWN_LISTS.read(this.#source, bytes, this.#message?.id),
+  ): FilteredAnswer | "none" | "unreadable" {
     if (typeof answer === "string") return answer;
     // The response to another request, which no client waits for here.
     if (this.#message !== undefined && !sameId(answer.id, this.#message.id)) return "unreadable";

@@ -15,9 +15,13 @@ export interface ListReceiver extends UpstreamReceiver, Guarded {
 /** A reader in front of the receiver of a response. */
 export interface AnswerReader extends UpstreamReceiver {
   refuseAnswer(why: string): void;
+  /** It replaces the members that only the gateway may send (mcp/operations/answer-members.ts) itself. */
+  readonly readsMembers?: boolean;
   /** Ends the reader: no more input is expected. */
   close(): void;
 }
+
+export const ODD_MEMBER = "an answer with a member that no server writes so";
 
 /** Headers that describe the exact bytes of a body. */
 const BODY_HEADERS: ReadonlySet<string> = new Set([

@@ -31,5 +31,5 @@ export function mcpReaders(
   const calls = callReaderFor(deps, context, checked, last);
   const isStream = context.exchange.method === "GET";
   const announcing = isStream ? announcementReader(deps.messageAddresses, context, upstream, calls) : calls;
-  return answerReaderFor(deps, context, announcing, calls, last);
+  return answerReaderFor(deps, context, lists, announcing, calls, last);
 }

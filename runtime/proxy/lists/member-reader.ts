@@ -7,14 +7,15 @@ import { hasCoding } from "../forwarding/response-headers.ts";
 import type { UpstreamHeaders, UpstreamReceiver } from "../../upstreams/transport-types.ts";
 import type { StreamReceiver } from "../announced-address.ts";
 import type { RequestContext } from "../request-context.ts";
-import { withoutBodyHeaders, type ListReceiver } from "./list-receiver.ts";
+import { ODD_MEMBER, withoutBodyHeaders, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
 import type { ListDeps } from "./list-rules.ts";
 import { streamReaderFor } from "./stream-reader.ts";
 
-/** The first reader of a response. @param refuse ends a rejected response @param owner see `streamReaderFor` */
+/** The first reader of a response. @param lists see `AnswerReader.readsMembers` @param refuse ends a rejected response @param owner see `streamReaderFor` */
 export function answerReaderFor(
   { listChanges }: Pick<ListDeps, "listChanges">,
   context: RequestContext,
+  lists: AnswerReader | undefined,
   behind: UpstreamReceiver,
   refuse: StreamReceiver,
   owner: ListReceiver,
@@ -26,19 +27,27 @@ export function answerReaderFor(
   if (!isAnswer) return next;
   // Results of calls are never cached (MCP 2026-07-28, caching), and clients of older revisions cache nothing.
   const isCacheable = message?.isModern === true && message.facts.method !== "tools/call";
-  return new MemberReader(new AnswerMembers(isCacheable), isCacheable, next, refuse);
+  return new MemberReader(new AnswerMembers(isCacheable), isCacheable, lists, next, refuse);
 }
 
 class MemberReader implements UpstreamReceiver {
   readonly #members: AnswerMembers;
   readonly #changesLength: boolean;
+  readonly #lists: AnswerReader | undefined;
   readonly #next: UpstreamReceiver;
   readonly #refuse: StreamReceiver;
   #isOver = false;
 
-  constructor(members: AnswerMembers, changesLength: boolean, next: UpstreamReceiver, refuse: StreamReceiver) {
+  constructor(
+    members: AnswerMembers,
+    changesLength: boolean,
+    lists: AnswerReader | undefined,
+    next: UpstreamReceiver,
+    refuse: StreamReceiver,
+  ) {
     this.#members = members;
     this.#changesLength = changesLength;
+    this.#lists = lists;
     this.#next = next;
     this.#refuse = refuse;
   }
@@ -52,8 +61,9 @@ class MemberReader implements UpstreamReceiver {
 
   onData(chunk: Buffer): boolean | void {
     if (this.#isOver) return;
+    if (this.#lists?.readsMembers === true) return this.#next.onData(chunk);
     const passed = this.#members.push(chunk);
-    if (passed === undefined) return this.#refuseAnswer("an answer with a member that no server writes so");
+    if (passed === undefined) return this.#refuseAnswer(ODD_MEMBER);
     if (passed === chunk) return this.#next.onData(chunk);
     if (passed.length > 0) this.#next.onData(passed);
   }
