@@ -48,7 +48,7 @@ const reference = [
   { text: "Constructs", link: "/cdktf/" },
 ];
 const project = [
-  ...["SECURITY", "UPGRADING", "TESTED", "COMPARISON", "DESIGN", "DECISIONS", "store/SCHEMA"].map((page) => ({
+  ...["SECURITY", "UPGRADING", "TESTED", "COMPARISON", "CURVES", "DESIGN", "DECISIONS", "store/SCHEMA"].map((page) => ({
     text: titleOf(`runtime/${page}.md`),
     link: `/runtime/${page}`,
   })),

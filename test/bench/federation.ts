@@ -13,12 +13,12 @@ import { parseArgs } from "node:util";
 import { type Child, startChild } from "./common/child.ts";
 import { askInTurn } from "./common/closed-loop.ts";
 import { residentKibibytes } from "./common/cpu.ts";
-import { startGateway } from "./common/gateway.ts";
+import { startGateway, tokenFor } from "./common/gateway.ts";
 import { load } from "./common/load.ts";
 import { type Case, measureRounds, type Samples } from "./common/rounds.ts";
 import { pairedRatios } from "./common/statistics.ts";
 import { formatTable, median } from "./common/table.ts";
-import { federatedRoute, memberRequest, memberRoute, tokenFor } from "./federation/routes.ts";
+import { federatedRoute, memberRequest, memberRoute } from "./federation/routes.ts";
 
 const { values } = parseArgs({
   options: {

@@ -9,8 +9,8 @@
  *
  *   --report DIR   a report instead: DIR/report.html and report.json (rounds 7, seconds 1); --quick for a look of two minutes,
  *                  --only compare,latency,curves,memory,start
- *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 3 of each of 24 starts, seconds 0.4); exit
- *                  code 1 where the median is above 1.05 times as much
+ *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 3 of each of 18 starts, seconds 0.3); exit
+ *                  code 1 where the median is above 1.05 times as much; --starts N, even; --note TEXT adds a row to the history on the page
  *   --gateways     this gateway next to others, from package registries: figures into a JSON file (rounds 5, seconds 1; less
  *                  than 25 minutes; --quick for a look of seven), --only ROWS, --works get,mcp,tool,list,sse,routes,http2,
  *                  --parts works,latency,containers; with --page nothing is measured: the page runtime/COMPARISON.md is written
@@ -41,6 +41,8 @@ const { values } = parseArgs({
     install: { type: "boolean", default: false },
     report: { type: "string" },
     guard: { type: "string" },
+    starts: { type: "string", default: "18" },
+    note: { type: "string" },
     gateways: { type: "boolean", default: false },
     works: { type: "string" },
     curves: { type: "boolean", default: false },
@@ -94,8 +96,11 @@ if (values.report !== undefined) {
     json: values.json ?? CURVES_JSON,
   });
 } else if (values.guard !== undefined) {
-  const durationMs = Number(seconds ?? 0.4) * 1000;
-  await runGuard({ old: values.guard, rounds: Number(rounds ?? 3), durationMs, connections });
+  const durationMs = Number(seconds ?? 0.3) * 1000;
+  const { guard: old, note } = values;
+  const starts = Number(values.starts);
+  await runGuard({ old, starts, rounds: Number(rounds ?? 3), durationMs, connections, note });
+  if (note !== undefined) await writeCurvesPage(CURVES_JSON);
 } else if (!values.install) {
   await benchAll({
     rounds: Number(rounds ?? 7),

@@ -32,6 +32,8 @@ export interface GatewayStart {
   readonly logLevel?: string;
   /** With a console for Alice, on 127.0.0.1. */
   readonly hasConsole?: boolean;
+  /** The listener speaks TLS; no MCP client signs in then. The certificate is for localhost and trusted by this process. */
+  readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
   /** Alice among them. */
   readonly users?: IdentityProviderOptions["users"];
   /** Beside those that are asked, each on a host of its own; default 1,000. */
@@ -56,6 +58,7 @@ export async function startGateway({
   storage,
   logLevel = "warn",
   hasConsole,
+  tls,
   users,
   otherRoutes = MANY_ROUTES,
   moreRoutes,
@@ -64,7 +67,8 @@ export async function startGateway({
   flags = [],
 }: GatewayStart) {
   const port = await freePort();
-  const pages = `http://${hasConsole === true ? "127.0.0.1" : "localhost"}:${port}`;
+  const scheme = tls === undefined ? "http" : "https";
+  const pages = `${scheme}://${hasConsole === true ? "127.0.0.1" : "localhost"}:${port}`;
   const redirect = `${pages}/.gateway/callback`;
   const more = hasConsole === true ? consoleSettings(pages) : "";
   const provider = await startIdentityProvider({
@@ -74,9 +78,9 @@ export async function startGateway({
   const config = join(directory, `${name}.json`);
   const log = join(directory, `${name}.log`);
   const secret = randomBytes(32);
-  const text = configuration({ port, upstream, issuer: provider.issuer, log, storage, secret, moreRoutes });
+  const text = configuration({ port, upstream, issuer: provider.issuer, log, storage, secret, tls, moreRoutes });
   const document = parse(`log_level: ${logLevel}\n${settings}${more}${text}`) as { readonly routes: object[] };
-  const others = Array.from({ length: otherRoutes }, (_, index) => otherRoute(index, upstream));
+  const others = Array.from({ length: otherRoutes }, (_, index) => otherRoute(scheme, index, upstream));
   // Plain JSON may be larger than YAML.
   await writeFile(config, JSON.stringify({ ...document, routes: [...document.routes, ...others] }));
   const started = await (program === undefined
@@ -85,12 +89,12 @@ export async function startGateway({
     : runProgram(start, port, [process.execPath, ...flags, program, "run", "--config", config]));
   const child = { ...started, port };
   const browser = createBrowser();
-  await visit(browser, `http://localhost:${port}/web/`, { user: "alice@example.com" });
-  const client = await signInClient({ resource: `http://localhost:${port}/mcp`, user: "alice@example.com" });
+  await visit(browser, `${scheme}://localhost:${port}/web/`, { user: "alice@example.com" });
+  const token = tls === undefined ? await tokenFor(port, "/mcp") : "";
   return {
     child,
     cookie: browser.cookieHeader("localhost"),
-    bearer: `Bearer ${client.tokens.access_token}`,
+    bearer: `Bearer ${token}`,
     /** `shared_secret`. */
     secret,
     /** Of the host of our own pages. */
@@ -106,6 +110,12 @@ async function runProgram(start: PeerStart, port: number, command: readonly stri
   return child;
 }
 
+/** For Alice. @param path of an MCP route */
+export async function tokenFor(port: number, path: string): Promise<string> {
+  const resource = `http://localhost:${port}${path}`;
+  return (await signInClient({ resource, user: "alice@example.com" })).tokens.access_token;
+}
+
 function consoleSettings(pages: string): string {
   return `authenticate_service_url: ${pages}\nconsole: { operator: { allow: { and: [{ email: { is: alice@example.com } }] } } }\n`;
 }
@@ -117,22 +127,26 @@ interface Configuration {
   readonly log: string;
   readonly storage: string | undefined;
   readonly secret: Buffer;
+  readonly tls: GatewayStart["tls"];
   readonly moreRoutes: ((port: number) => string) | undefined;
 }
 
 /** Policy, header settings and records on. */
 function configuration(parts: Configuration): string {
-  const { port, upstream, issuer, log, storage = "memory:", secret, moreRoutes } = parts;
+  const { port, upstream, issuer, log, storage = "memory:", secret, tls, moreRoutes } = parts;
   // One deny rule each, about what requests of that kind have.
   const ofTools = "mcp_tool: { starts_with: delete_ }";
   const route = (name: string, from: string, rest: string, denied = "http_method: { is: DELETE }") =>
     `  - { name: ${name}, from: "${from}", to: "${upstream}", ${rest},\n` +
     `      policy: [{ allow: { and: [{ domain: { is: example.com } }, { groups: { has: engineering } }] } }, { deny: { or: [{ ${denied} }] } }],\n` +
     `      set_request_headers: { X-Team: platform }, remove_request_headers: [X-Debug], set_response_headers: { X-Served-By: gateway } }\n`;
-  const own = `http://localhost:${port}`;
+  const own = `${tls === undefined ? "http" : "https"}://localhost:${port}`;
+  const listener = tls
+    ? `certificates: [{ certificate_file: ${tls.certificateFile}, certificate_key_file: ${tls.keyFile} }]`
+    : "insecure_server: true";
   return `address: 127.0.0.1:${port}
 admin_address: 127.0.0.1:0
-insecure_server: true
+${listener}
 development: true
 shared_secret: ${secret.toString("base64")}
 storage_url: "${storage}"
@@ -147,10 +161,10 @@ ${moreRoutes?.(port) ?? ""}${route("web", own, "prefix: /web")}${route("mcp", ow
 }
 
 /** One of many, so that finding one is part of the work. */
-function otherRoute(index: number, upstream: string): object {
+function otherRoute(scheme: string, index: number, upstream: string): object {
   return {
     name: `other-${index}`,
-    from: `http://app-${index}.localhost`,
+    from: `${scheme}://app-${index}.localhost`,
     to: upstream,
     prefix: "/",
     policy: [

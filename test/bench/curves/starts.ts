@@ -1,10 +1,11 @@
 /** How the gateway of one point of a curve is started and asked. */
 import { toolDigest } from "../../../runtime/features/mcp/tool-lock-file.ts";
 import { type ExactJson, parseExactJson } from "../../../runtime/shared/json/exact-json.ts";
+import { tokenFor } from "../common/gateway.ts";
 import { benchTools } from "../common/raw-server.ts";
 import { webRequest } from "../common/requests.ts";
 import type { Stage } from "../common/stage.ts";
-import { federatedRoute, memberRequest, memberRoute, tokenFor } from "../federation/routes.ts";
+import { federatedRoute, memberRequest, memberRoute } from "../federation/routes.ts";
 import { type CurveName, MEMBER_TOOLS } from "./curves.ts";
 import { holdSessions } from "./sessions.ts";
 import { asking, type CurveGateway, ofGateway, startOne, type Subject, type SubjectCase } from "./start.ts";

@@ -1,6 +1,4 @@
 /** Routes of members and of federated endpoints, and what clients send to them. */
-import { signInClient } from "../../support/oauth-client.ts";
-
 const META = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
@@ -25,11 +23,6 @@ export function memberRoute(port: number, upstream: string, name: string, more =
 export function federatedRoute(port: number, name: string, members: readonly string[], more = ""): string {
   const named = members.map((each, at) => `m${at}: ${each}`).join(", ");
   return route(port, name, `mcp: { server: { members: { ${named} }, max_request_bytes: 65536${more} } }`);
-}
-
-export async function tokenFor(port: number, path: string): Promise<string> {
-  const resource = `http://localhost:${port}${path}`;
-  return (await signInClient({ resource, user: "alice@example.com" })).tokens.access_token;
 }
 
 export interface Asking {

@@ -1,11 +1,10 @@
 /** What all gateways share: the upstream, the issuer of JWTs, the provider where users sign in, a certificate. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setDefaultCACertificates } from "node:tls";
 
 import { startIdentityProvider } from "../../../examples/demo/identity-provider.ts";
-import { makeTestCertificate } from "../../support/certificates.ts";
+import { trustedCertificate } from "../common/certificate.ts";
 import { startChild } from "../common/child.ts";
 import { PROVIDER_CLIENT } from "./contender.ts";
 import { startIssuer } from "./issuer.ts";
@@ -22,13 +21,7 @@ export async function openWorld(show: World["show"]): Promise<OpenWorld> {
   const provider = await startIdentityProvider({
     clients: [{ ...PROVIDER_CLIENT, redirect_uris: ["http://127.0.0.1/none"] }],
   });
-  const authority = makeTestCertificate({ name: "Comparison", isAuthority: true });
-  const { cert, key } = makeTestCertificate({ name: "localhost", dns: ["localhost"], by: authority });
-  const tls = { certificateFile: join(directory, "server.crt"), keyFile: join(directory, "server.key") };
-  await writeFile(tls.certificateFile, cert);
-  await writeFile(tls.keyFile, key);
-  // For the sign-ins in this process.
-  setDefaultCACertificates([authority.cert]);
+  const tls = await trustedCertificate(directory);
   return {
     directory,
     upstream: upstream.port,
