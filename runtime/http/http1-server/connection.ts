@@ -18,7 +18,7 @@ import type { BodySource } from "./request-body.ts";
 import type { RequestHead } from "./request-head.ts";
 import { RequestReader, type ReadProblem, type RequestSink } from "./request-reader.ts";
 import type { UnreadBytes } from "./unread.ts";
-import { writeTogether } from "./write-together.ts";
+import { writeJoined, writeTogether } from "./write-together.ts";
 import { endConnection } from "../end-broken.ts";
 import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
 
@@ -184,18 +184,18 @@ export class Connection implements RequestSink, BodySource, Guarded {
     return !this.owner.secure && this.socket.writableLength === 0;
   }
 
-  /** Writes the end of a response. Notifies the exchange once the system has all of it. */
-  finish(text: string, exchange: OwnExchange): void {
+  /** Writes the end of a response. Notifies the exchange once the system has all of it. @param bytes short; not over TLS */
+  finish(text: string, exchange: OwnExchange, bytes?: Buffer): void {
     if (this.#isClosing) return;
     const { socket } = this;
     if (this.#reader.isInBody) this.#discardRest();
-    // Over TLS the system always takes bytes later. In plain text it nearly always takes them immediately, and no callback is
-    // needed.
+    // Over TLS the system always takes bytes later. In plain text it mostly takes them immediately: no callback is needed.
     if (this.owner.secure) {
       socket.write(text, "latin1", (error) => void (error ?? this.answered(exchange)));
       return;
     }
-    if (text !== "") socket.write(text, "latin1");
+    if (bytes !== undefined) writeJoined(socket, text, bytes);
+    else if (text !== "") socket.write(text, "latin1");
     if (socket.writableLength === 0) this.answered(exchange);
     else socket.write("", (error) => void (error ?? tellAnswered(this, exchange)));
   }

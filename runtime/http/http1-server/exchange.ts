@@ -126,7 +126,8 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     const bytes = bytesOf(body);
     if (bytes.length !== this.#left) return this.end(bytes);
     this.#left = 0;
-    this.#finish(this.#headText + bytes.toString("latin1"));
+    if (this.secure) this.#finish(this.#headText + bytes.toString("latin1"));
+    else this.#finish(this.#headText, bytes);
   }
 
   override takeBack(): boolean {
@@ -219,10 +220,10 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     return this.#body;
   }
 
-  #finish(text: string): void {
+  #finish(text: string, bytes?: Buffer): void {
     this.#headText = "";
     this.isEnded = true;
-    this.#connection.finish(text, this);
+    this.#connection.finish(text, this, bytes);
   }
 
   #send(chunk: Buffer): boolean {

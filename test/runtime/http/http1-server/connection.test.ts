@@ -7,6 +7,7 @@ import { Parties } from "../../../../runtime/http/admission/parties.ts";
 import type { ConnectionOwner } from "../../../../runtime/http/http1-server/connection-owner.ts";
 import { Connection, HEAD_MS, IDLE_MS } from "../../../../runtime/http/http1-server/connection.ts";
 import { OwnExchange } from "../../../../runtime/http/http1-server/exchange.ts";
+import { writeJoined } from "../../../../runtime/http/http1-server/write-together.ts";
 
 const NO_TARGET = { path: "/", query: "", host: "a.example" };
 const get = (more = ""): string => `GET / HTTP/1.1\r\nhost: a.example\r\n${more}\r\n`;
@@ -176,6 +177,20 @@ describe("a body after its response", () => {
     client.write(get());
     await begun(2);
   });
+});
+
+test("short answers for which the system has no room are not overwritten by the next ones", async () => {
+  client.pause();
+  const { socket } = connection;
+  let sent = "";
+  for (let left = 3; left > 0; left -= socket.writableLength > 0 ? 1 : 0) {
+    const letter = String.fromCharCode(97 + (sent.length % 26));
+    writeJoined(socket, `${sent.length} `, Buffer.alloc(10_001, letter));
+    sent += `${sent.length} ${letter.repeat(10_001)}`;
+  }
+  client.resume();
+  await expect.poll(() => text.length).toBe(sent.length);
+  expect(text === sent).toBe(true);
 });
 
 describe("input after a request that is not answered", () => {
