@@ -75,6 +75,7 @@ export async function writePrograms(root: string, outdir: string): Promise<reado
     external: LEFT_OUT,
     plugins: [WITHOUT_FETCH, WITHOUT_EXEMPLARS],
     banner: { js: REQUIRE },
+    inject: [join(root, "runtime/package/node-globals.ts")],
     // The same bytes in any location of the packages.
     preserveSymlinks: true,
     // Licenses are delivered as a file.
