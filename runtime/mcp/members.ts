@@ -80,11 +80,13 @@ const JOINED_VERSION = foldWords(PROTOCOL_VERSION);
 
 type ByHash<T> = ReadonlyMap<number, { readonly member: T; readonly bytes: Buffer }>;
 
-function byHash<T extends string>(names: readonly T[]): ByHash<T> {
+/** Names to look for by the hash of a key. */
+export function byHash<T extends string>(names: readonly T[]): ByHash<T> {
   return new Map(names.map((member) => [hashKey(Buffer.from(member)), { member, bytes: Buffer.from(member) }]));
 }
 
-function exactMember<T>(scanner: JsonScanner, known: ByHash<T>): T | undefined {
+/** @returns the name that the key just read has */
+export function exactMember<T>(scanner: JsonScanner, known: ByHash<T>): T | undefined {
   const candidate = known.get(scanner.keyHash());
   return candidate && scanner.keyIs(candidate.bytes) ? candidate.member : undefined;
 }

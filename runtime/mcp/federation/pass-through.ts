@@ -6,6 +6,7 @@
  */
 import { isUtf8 } from "node:buffer";
 
+import { byHash, exactMember } from "../members.ts";
 import { JsonScanner, spanText } from "../scan.ts";
 import { isCachedMethod, isOfHop } from "./eras.ts";
 import { COUNTED_LENGTH, isWithinLimits } from "./json.ts";
@@ -37,14 +38,8 @@ export function passThrough(bytes: Buffer, { id, method, clientIsModern }: Passe
 }
 
 /** Members of results that clients get in another form. */
-const OF_MEMBER: ReadonlySet<string> = new Set([
-  "task",
-  "taskId",
-  "requestState",
-  "inputRequests",
-  "ttlMs",
-  "cacheScope",
-]);
+const OF_MEMBER = ["task", "taskId", "requestState", "inputRequests", "ttlMs", "cacheScope"] as const;
+const KNOWN = byHash([...OF_MEMBER, "_meta", "resultType"]);
 /** Part of an address of an app, in any form. */
 const ESCAPED_APP = /\\u00(?:75|69|3a)/i;
 
@@ -54,30 +49,39 @@ const RESULT = '"result":';
 function placeOfResult(bytes: Buffer, id: string): { readonly start: number; readonly end: number } | undefined {
   const most = id.length + MOST_AROUND;
   const [from, to] = [bytes.toString("latin1", 0, most), bytes.toString("latin1", Math.max(0, bytes.length - most))];
-  const members = ['"jsonrpc":"2.0"', `"id":${id}`];
-  const take = (isThere: (member: string) => boolean): string | undefined => {
-    const at = members.findIndex(isThere);
-    return at === -1 ? undefined : members.splice(at, 1)[0];
-  };
+  const own = `"id":${id}`;
+  let hasVersion = false;
+  let hasId = false;
   let start = 1;
-  for (let found = take(before); found !== undefined; found = take(before)) start += found.length + 1;
+  for (;;) {
+    if (!hasVersion && from.startsWith(VERSION_BEFORE, start)) {
+      hasVersion = true;
+      start += VERSION_BEFORE.length;
+    } else if (!hasId && from.startsWith(own, start) && from[start + own.length] === ",") {
+      hasId = true;
+      start += own.length + 1;
+    } else break;
+  }
   if (from[0] !== "{" || !from.startsWith(RESULT, start)) return undefined;
   let end = to.length;
   while (end > 0 && WHITE_SPACE.has(to[end - 1] as string)) end -= 1;
   end -= 1;
   if (to[end] !== "}") return undefined;
-  for (let found = take(behind); found !== undefined; found = take(behind)) end -= found.length + 1;
-  if (members.length > 0) return undefined;
+  for (;;) {
+    if (!hasVersion && to.endsWith(VERSION_BEHIND, end)) {
+      hasVersion = true;
+      end -= VERSION_BEHIND.length;
+    } else if (!hasId && to.endsWith(own, end) && to[end - own.length - 1] === ",") {
+      hasId = true;
+      end -= own.length + 1;
+    } else break;
+  }
+  if (!hasVersion || !hasId) return undefined;
   return { start: start + RESULT.length, end: bytes.length - to.length + end };
-
-  function before(member: string): boolean {
-    return from.startsWith(`${member},`, start);
-  }
-  function behind(member: string): boolean {
-    return to.endsWith(`,${member}`, end);
-  }
 }
 
+const VERSION_BEFORE = '"jsonrpc":"2.0",';
+const VERSION_BEHIND = ',"jsonrpc":"2.0"';
 /** Longer than the members and the white space around a result, without the ID. */
 const MOST_AROUND = 64;
 const WHITE_SPACE: ReadonlySet<string> = new Set([" ", "\t", "\n", "\r"]);
@@ -106,19 +110,19 @@ function readMembers(bytes: Buffer): ReadResult | undefined {
   while (scanner.nextKey(mark)) {
     // The SDK of 2026-07-28 adds `_meta` with the server's name to the end of each result.
     if (hasMeta || scanner.keyPlainLength() < 0) return undefined;
-    const name = scanner.key();
-    if (OF_MEMBER.has(name)) return undefined;
-    if (name === "_meta") {
+    const member = exactMember(scanner, KNOWN);
+    if (member === "_meta") {
       hasMeta = true;
       if (!skipMetaOfHop()) return undefined;
       continue;
     }
     isEmpty = false;
-    if (name === "resultType") {
+    if (member === "resultType") {
       const span = scanner.take();
       if (span.kind !== "text") return undefined;
       type = spanText(bytes, span);
-    } else scanner.skipValue();
+    } else if (member === undefined) scanner.skipValue();
+    else return undefined;
     length = scanner.position;
   }
   scanner.finish();

@@ -93,10 +93,9 @@ export class EventBlocks {
         if (blocks.at(-1) !== BLANK) blocks.push(BLANK);
         continue;
       }
-      const end = chunk.subarray(start, index + 1);
-      if (this.#pieces.length > 0) this.#pieces.push(end);
+      const isBlank = index === start && this.#pieces.length === 0;
+      const block = isBlank ? this.#endBlock() : this.#endLine(chunk.subarray(start, index + 1));
       start = index + 1;
-      const block = this.#endLine(this.#pieces.length > 0 ? this.#pieces.take() : end);
       if (block) blocks.push(block);
       if (this.#lines.length > MAX_LINES || this.#lineBytes > this.#maxBytes) break;
     }
@@ -111,17 +110,24 @@ export class EventBlocks {
     return Buffer.concat([...this.#unread.map(({ raw }) => raw), ...this.#lines, this.#pieces.take()]);
   }
 
-  #endLine(whole: Buffer): EventBlock | undefined {
-    let line = whole;
+  /** @param end of the line, the whole one if no piece of it is held */
+  #endLine(end: Buffer): EventBlock | undefined {
+    let line = end;
+    if (this.#pieces.length > 0) {
+      this.#pieces.push(end);
+      line = this.#pieces.take();
+    }
     if (this.#isAtStart && line.subarray(0, 3).equals(BYTE_ORDER_MARK)) line = line.subarray(3);
     this.#isAtStart = false;
-    const isBlank = line.length === 1;
-    if (!isBlank) {
-      if (this.#lines.length === 0 && line[0] === COLON) return { kind: "filler", raw: readComment(line) };
-      this.#lines.push(line);
-      this.#lineBytes += line.length;
-      return undefined;
-    }
+    if (line.length === 1) return this.#endBlock();
+    if (this.#lines.length === 0 && line[0] === COLON) return { kind: "filler", raw: readComment(line) };
+    this.#lines.push(line);
+    this.#lineBytes += line.length;
+    return undefined;
+  }
+
+  #endBlock(): EventBlock {
+    this.#isAtStart = false;
     const lines = this.#lines;
     this.#lines = [];
     this.#lineBytes = 0;
@@ -158,26 +164,31 @@ function readBlock(lines: readonly Buffer[]): EventBlock {
   const others: string[] = [];
   let type = "";
   for (const line of lines) {
-    const text = line.subarray(0, -1);
-    const colon = text.indexOf(COLON);
-    const name = (colon === -1 ? text : text.subarray(0, colon)).toString("latin1");
-    const value =
-      colon === -1 ? text.subarray(text.length) : text.subarray(text[colon + 1] === 0x20 ? colon + 2 : colon + 1);
-    if (name === "data") {
+    const end = line.length - 1;
+    const colon = line.indexOf(COLON);
+    const nameEnd = colon === -1 ? end : colon;
+    const start = colon === -1 ? end : line[colon + 1] === 0x20 ? colon + 2 : colon + 1;
+    if (isData(line, nameEnd)) {
       if (pieces.length > 0) pieces.push(JOIN);
-      pieces.push(value);
+      pieces.push(line.subarray(start, end));
     } else {
-      const other = text.toString("utf8");
+      const name = line.toString("latin1", 0, nameEnd);
+      const other = line.toString("utf8", 0, end);
       if (!OTHER_FIELDS.has(name) || LOOSE_LINE_END.test(other)) continue;
       others.push(other);
       // The last one counts.
-      if (name === "event") type = value.toString("utf8");
+      if (name === "event") type = line.toString("utf8", start, end);
     }
     kept.push(line);
   }
   const [data] = pieces;
   if (data === undefined) return { kind: "filler", raw: rawOf(NO_DATA, others, kept) };
   return new StreamEvent(pieces.length === 1 ? data : Buffer.concat(pieces), type, others, kept);
+}
+
+/** @param nameEnd of the name of a field: nearly all lines have this one */
+function isData(line: Buffer, nameEnd: number): boolean {
+  return nameEnd === 4 && line[0] === 0x64 && line[1] === 0x61 && line[2] === 0x74 && line[3] === 0x61;
 }
 
 function rawOf(data: Buffer, others: readonly string[], lines: readonly Buffer[]): Buffer {

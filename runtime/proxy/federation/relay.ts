@@ -11,7 +11,7 @@ import { passThrough } from "../../mcp/federation/pass-through.ts";
 import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import { sameId } from "../../mcp/message-id.ts";
-import { guard } from "../../shared/faults/guard.ts";
+import { guard, guardEach, type Guarded } from "../../shared/faults/guard.ts";
 import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
 import { eventsIn, openMember, type MemberEvent, type Outgoing } from "./ask-member.ts";
@@ -22,7 +22,6 @@ import { renewCaller } from "./renew-caller.ts";
 
 /** Limit of one JSON response or one event; streams can be longer. */
 const MAX_BYTES = 16 * 1024 * 1024;
-
 /** Members may end a stream before the response, which is then in the next one. */
 const MAX_RESUMED = 100;
 const RESUME_MS = 1_000;
@@ -54,7 +53,7 @@ class Relay implements MemberReceiver, Relaying {
   #input: MessageJson | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
-  #events = new EventBlocks(MAX_BYTES);
+  #events: EventBlocks | undefined;
   #isAnswered = false;
   #isAborted = false;
   /** The member's current response is complete or aborted. */
@@ -99,7 +98,7 @@ class Relay implements MemberReceiver, Relaying {
   }
 
   get heldBytes(): number {
-    return this.#isAnswered ? 0 : this.#size + this.#events.heldBytes;
+    return this.#isAnswered ? 0 : this.#size + (this.#events?.heldBytes ?? 0);
   }
 
   /** The rest is ignored, and what it answered with was written to the client. */
@@ -135,7 +134,7 @@ class Relay implements MemberReceiver, Relaying {
     const canResume = this.#mode === "events" && lastEventId !== undefined && session !== undefined;
     if (!canResume || this.#isAborted || this.#resumed === MAX_RESUMED) return false;
     this.#resumed += 1;
-    this.#events = new EventBlocks(MAX_BYTES);
+    this.#events = undefined;
     const again = guard(caller.exchange, () => this.open({ method: "GET", version, session, lastEventId }));
     const open = guard(caller.exchange, () => {
       void renewCaller(current, caller).then((isCurrent) => {
@@ -154,7 +153,7 @@ class Relay implements MemberReceiver, Relaying {
   }
 
   #readEvents(chunk: Buffer): boolean {
-    const blocks = this.#events.push(chunk);
+    const blocks = (this.#events ??= new EventBlocks(MAX_BYTES)).push(chunk);
     if (blocks === undefined) {
       this.#fail("an event is too large");
       return true;
@@ -288,8 +287,14 @@ class Relay implements MemberReceiver, Relaying {
   /** Nothing more of the member counts. */
   #settle(): void {
     this.#isAnswered = true;
-    if (this.#isEnded) return;
+    // Most members end it with the response: then no timer is needed.
+    if (!this.#isEnded) process.nextTick(limitRest, this.#options.caller.exchange, this);
+  }
+
+  limitRest(): void {
     const end = guard(this.#options.caller.exchange, () => this.abort());
-    this.#linger = setTimeout(end, LINGER_MS);
+    if (!this.#isEnded) this.#linger = setTimeout(end, LINGER_MS);
   }
 }
+
+const limitRest = guardEach((_exchange: Guarded, relay: Relay) => relay.limitRest());
