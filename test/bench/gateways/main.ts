@@ -88,6 +88,8 @@ export async function compareGateways(args: GatewayArguments): Promise<void> {
   let containers: Omit<Containers, "run"> | undefined;
   try {
     if (parts.includes("works")) await measureAll(world, contenders.filter(isPresent), works, args, found);
+    // The works have other clients, of the upstream's own priority.
+    if (timed.length + contained.length > 0) world.preferUpstream();
     if (timed.length > 0) tail = await measureTail(world, timed.filter(isPresent), args.isQuick);
     if (contained.length > 0) containers = await measureContainers(world, contained.filter(isPresent), args.isQuick);
   } finally {

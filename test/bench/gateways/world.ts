@@ -6,11 +6,14 @@ import { join } from "node:path";
 import { startIdentityProvider } from "../../../examples/demo/identity-provider.ts";
 import { trustedCertificate } from "../common/certificate.ts";
 import { startChild } from "../common/child.ts";
+import { runBeforeOthers } from "../common/steady-load.ts";
 import { PROVIDER_CLIENT } from "./contender.ts";
 import { startIssuer } from "./issuer.ts";
 import type { World } from "./stage.ts";
 
 export interface OpenWorld extends World {
+  /** Runs the upstream before other processes from now on, but not before clients at fixed rates, whose clocks must be right. */
+  preferUpstream(): void;
   close(): Promise<void>;
 }
 
@@ -29,6 +32,13 @@ export async function openWorld(show: World["show"]): Promise<OpenWorld> {
     provider,
     tls,
     show,
+    preferUpstream() {
+      try {
+        runBeforeOthers(upstream.pid, 1);
+      } catch {
+        // Not permitted here: the upstream alone is in the figures.
+      }
+    },
     async close() {
       await upstream.stop();
       await provider.close();

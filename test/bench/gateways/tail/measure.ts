@@ -12,8 +12,10 @@ import { OURS } from "../values.ts";
 import { bytesOf, MANY, questionOf, type Work, WORKS } from "../works.ts";
 import type { RateKind, Tail, TailCell, TailRow } from "./figures.ts";
 
+/** What client and upstream add themselves; only at rates of others. */
+const FLOOR = "upstream";
 /** Rows that are measured. */
-export const TIMED = ["nginx", "haproxy-jwt", OURS, "envoy-jwt-cached", "oauth2-proxy", "fastify-jose"];
+export const TIMED = [FLOOR, "nginx", "haproxy-jwt", OURS, "envoy-jwt-cached", "oauth2-proxy", "fastify-jose"];
 const TIMED_WORKS: readonly WorkName[] = ["get", "mcp"];
 /** The first five are in the table, all in the plot. */
 export const SHARES = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.75, 0.95, 0.995, 0.9995] as const;
@@ -22,8 +24,10 @@ const CONNECTIONS = 64;
 /** Enough for p99.99, if they fit into MOST_SECONDS. */
 const REQUESTS = 105_000;
 const LEAST_SECONDS = 3;
-const MOST_SECONDS = 10;
+const MOST_SECONDS = 9;
 const WARM_UP_MS = 300;
+/** What else the machine does makes single ones slow. */
+const LIMIT_TURNS = 3;
 /** Above this part of its limit a gateway cannot serve a rate for long. */
 const MOST_SHARE = 0.9;
 
@@ -82,7 +86,7 @@ export async function measureTail(
   }
 }
 
-/** Requests a second, of clients that wait for each response. */
+/** Most requests a second, of clients that wait for each response. */
 async function limitOf(
   subject: Started,
   work: Work,
@@ -90,8 +94,12 @@ async function limitOf(
 ): Promise<number> {
   const run = await loadOf(work, MANY, subject);
   await warmUp(subject, run, warmUpOf(subject.contender, MANY, options));
-  const { requests, seconds } = await run(options.isQuick ? 300 : 1000);
-  return Math.round(requests / seconds);
+  let most = 0;
+  for (let turn = 0; turn < LIMIT_TURNS; turn += 1) {
+    const { requests, seconds } = await run(options.isQuick ? 150 : 400);
+    most = Math.max(most, requests / seconds);
+  }
+  return Math.round(most);
 }
 
 function turnsOf(
@@ -107,6 +115,7 @@ function turnsOf(
       const { name } = subject.contender;
       const own: Turn = { subject, work, kind: "own", ratePerSecond: halfOf(name), runs: [] };
       const limit = limits.get(name)?.get(work.name) ?? 0;
+      if (name === FLOOR) return common === 0 ? [] : [{ ...own, kind: "common", ratePerSecond: common }];
       // Gateform's own rate is the common one.
       if (name === OURS || common === 0 || common > limit * MOST_SHARE) return [own];
       return [own, { ...own, kind: "common", ratePerSecond: common, runs: [] }];
