@@ -360,7 +360,10 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   "@opentelemetry/resources": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
   "@opentelemetry/api": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
   "acme-client": { where: /^runtime\/acme\/client\.ts$/, why: "loaded with the first order" },
-  zod: { where: /^runtime\/settings\/types\//, why: "one vocabulary" },
+  "zod/mini": {
+    where: /^runtime\/settings\/types\//,
+    why: "one vocabulary; zod itself has all messages and methods, which nothing here uses",
+  },
   undici: {
     where: /^runtime\/(shared\/net\/bounded-request|kubernetes\/controller\/client)\.ts$/,
     why: "requests of the gateway's own, never users'",

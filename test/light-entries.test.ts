@@ -31,12 +31,12 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     "protobufjs/light.js",
     "re2js",
     "yaml",
-    "zod",
+    "zod/mini",
   ],
-  "cdktf/index.ts": ["@msgpack/msgpack", "cdktf", "constructs", "ipaddr.js", "re2js", "yaml", "zod"],
-  "runtime/kubernetes/translate/translate.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
-  "runtime/bundle/validation/validate-worker.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
-  "runtime/config/load.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
+  "cdktf/index.ts": ["@msgpack/msgpack", "cdktf", "constructs", "ipaddr.js", "re2js", "yaml", "zod/mini"],
+  "runtime/kubernetes/translate/translate.ts": ["ipaddr.js", "re2js", "yaml", "zod/mini"],
+  "runtime/bundle/validation/validate-worker.ts": ["ipaddr.js", "re2js", "yaml", "zod/mini"],
+  "runtime/config/load.ts": ["ipaddr.js", "re2js", "yaml", "zod/mini"],
 };
 
 /** Everything that is loaded at once with a file: imports of values, not of types, and not what is imported when needed. */
@@ -100,7 +100,7 @@ const GATEWAY_PACKAGES = [
   "prom-client",
   "re2js",
   "yaml",
-  "zod",
+  "zod/mini",
 ];
 
 test("a gateway that is asked for little loads no databases, workers, tracing, Terraform or Kubernetes", async () => {

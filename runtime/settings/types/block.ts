@@ -1,7 +1,7 @@
 /** Settings that contain settings. */
 import { names } from "./map.ts";
 import { listOf } from "./list.ts";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { type ValueCheck, wrongType } from "./checks.ts";
 import { type About, type SchemaShape, type Made, type HasMembers, type Writeable, made } from "./registry.ts";
 
@@ -9,15 +9,18 @@ import { type About, type SchemaShape, type Made, type HasMembers, type Writeabl
 export function block<S extends SchemaShape, const A extends About>(
   shape: S,
   about: A,
-): Made<z.ZodObject<Writeable<S>, z.core.$strict>, A> & HasMembers<S> {
-  return made(strict(shape), "block", about, { members: shape }) as Made<z.ZodObject<Writeable<S>, z.core.$strict>, A> &
+): Made<z.ZodMiniObject<Writeable<S>, z.core.$strict>, A> & HasMembers<S> {
+  return made(strict(shape), "block", about, { members: shape }) as Made<
+    z.ZodMiniObject<Writeable<S>, z.core.$strict>,
+    A
+  > &
     HasMembers<S>;
 }
 
 export function blockList<S extends SchemaShape, const A extends About>(
   shape: S,
   about: A,
-): Made<z.ZodArray<z.ZodObject<Writeable<S>, z.core.$strict>>, A> {
+): Made<z.ZodMiniArray<z.ZodMiniObject<Writeable<S>, z.core.$strict>>, A> {
   return made(listOf(strict(shape), "a list of blocks"), "block-list", about, { members: shape });
 }
 
@@ -25,7 +28,7 @@ export function blockList<S extends SchemaShape, const A extends About>(
 export function labelled<S extends SchemaShape, const A extends About & { readonly checkName?: ValueCheck }>(
   shape: S,
   about: A,
-): Made<z.ZodRecord<z.ZodString, z.ZodObject<Writeable<S>, z.core.$strict>>, A> {
+): Made<z.ZodMiniRecord<z.ZodMiniString, z.ZodMiniObject<Writeable<S>, z.core.$strict>>, A> {
   const schema = z.record(z.string(), strict(shape), {
     error: (issue) => wrongType(issue.input, "a block of named blocks"),
   });
@@ -33,11 +36,11 @@ export function labelled<S extends SchemaShape, const A extends About & { readon
 }
 
 /** Schema of a whole document part (all settings, one route): a block that is not itself a setting. */
-export function document<S extends SchemaShape>(shape: S): z.ZodObject<Writeable<S>, z.core.$strict> {
+export function document<S extends SchemaShape>(shape: S): z.ZodMiniObject<Writeable<S>, z.core.$strict> {
   return strict(shape);
 }
 
-function strict<S extends SchemaShape>(shape: S): z.ZodObject<Writeable<S>, z.core.$strict> {
+function strict<S extends SchemaShape>(shape: S): z.ZodMiniObject<Writeable<S>, z.core.$strict> {
   const error = (issue: { readonly code?: string; readonly input?: unknown }): string =>
     issue.code === "unrecognized_keys" ? "has unknown settings" : wrongType(issue.input, "a block of settings");
   return z.strictObject(shape, { error });

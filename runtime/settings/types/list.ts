@@ -1,6 +1,6 @@
 /** Settings that are lists of texts. */
 import { str, checked } from "./scalar.ts";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { type ValueCheck, quotedProblem, readable, parseErrorOf, wrongType } from "./checks.ts";
 import { parseDomainPattern } from "../domains.ts";
 import type { Reading } from "../values.ts";
@@ -9,11 +9,11 @@ import { type About, type Made, made, found } from "./registry.ts";
 /** One URL, or a list of at least one. */
 export function urlList<const A extends About & { readonly read: (value: string) => Reading<unknown> }>(
   about: A,
-): Made<z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]>, A> {
+): Made<z.ZodMiniUnion<readonly [z.ZodMiniString, z.ZodMiniArray<z.ZodMiniString>]>, A> {
   return made(oneOrMany(readable(about.read), "a URL or a list of URLs"), "url-list", about);
 }
 
-export function domainPatternList<const A extends About>(about: A): Made<z.ZodArray<z.ZodString>, A> {
+export function domainPatternList<const A extends About>(about: A): Made<z.ZodMiniArray<z.ZodMiniString>, A> {
   const check: ValueCheck = (value) =>
     quotedProblem(
       value,
@@ -32,12 +32,12 @@ export function textList<
     readonly check?: ValueCheck;
     readonly itemValues?: readonly string[];
   },
->(about: A): Made<z.ZodArray<z.ZodString>, A> {
+>(about: A): Made<z.ZodMiniArray<z.ZodMiniString>, A> {
   const { itemValues } = about;
   return made(listOf(checked(str(), about.check), "a list of texts"), "text-list", about, itemValues && { itemValues });
 }
 
-export function listOf<T extends z.ZodType>(item: T, expected: string): z.ZodArray<T> {
+export function listOf<T extends z.ZodMiniType>(item: T, expected: string): z.ZodMiniArray<T> {
   return z.array(item, { error: (issue) => wrongType(issue.input, expected) });
 }
 
@@ -45,7 +45,7 @@ export function listOf<T extends z.ZodType>(item: T, expected: string): z.ZodArr
 export function oneOrMany(
   check: ValueCheck,
   expected: string,
-): z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> {
+): z.ZodMiniUnion<readonly [z.ZodMiniString, z.ZodMiniArray<z.ZodMiniString>]> {
   const schema = z.unknown().check(({ value, issues }) => {
     const push = (message: string, path: number[] = []): void => {
       issues.push(found(value, message, path));
@@ -59,5 +59,5 @@ export function oneOrMany(
     }
     return undefined;
   });
-  return schema as unknown as z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]>;
+  return schema as unknown as z.ZodMiniUnion<readonly [z.ZodMiniString, z.ZodMiniArray<z.ZodMiniString>]>;
 }

@@ -1,12 +1,12 @@
 /** Settings that map names to values. */
 import { listOf } from "./list.ts";
 import { checked, str } from "./scalar.ts";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { type ValueCheck, parseErrorOf, wrongType } from "./checks.ts";
 import { headerValueProblem } from "../../shared/http/header-syntax.ts";
 import { type About, type Made, made, found } from "./registry.ts";
 
-type Entries = z.ZodRecord<z.ZodString, z.ZodString>;
+type Entries = z.ZodMiniRecord<z.ZodMiniString, z.ZodMiniString>;
 
 /** Maps names to texts. `checkName` and `checkValue` return problems; values are only quoted by their own problem. */
 export function textMap<const A extends About & { readonly checkName?: ValueCheck; readonly checkValue?: ValueCheck }>(
@@ -18,7 +18,7 @@ export function textMap<const A extends About & { readonly checkName?: ValueChec
 /** Maps names to lists of texts. */
 export function textListMap<
   const A extends About & { readonly checkName?: ValueCheck; readonly checkValue?: ValueCheck },
->(about: A): Made<z.ZodRecord<z.ZodString, z.ZodArray<z.ZodString>>, A> {
+>(about: A): Made<z.ZodMiniRecord<z.ZodMiniString, z.ZodMiniArray<z.ZodMiniString>>, A> {
   const schema = z.record(z.string(), listOf(checked(str(), about.checkValue), "a list of texts"), {
     error: (issue) => wrongType(issue.input, "a block of names and lists of texts"),
   });

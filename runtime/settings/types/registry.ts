@@ -8,7 +8,7 @@
  *
  * Issue messages are the predicate of `"<setting>" …`: actual state, then expectation. They never quote a secret.
  */
-import * as z from "zod";
+import * as z from "zod/mini";
 
 import type { Default, Field, FieldKind, FieldGroup } from "../field.ts";
 import { maySuggest, nearest } from "../../shared/suggest.ts";
@@ -26,10 +26,10 @@ export interface About {
   readonly replaces?: true;
 }
 
-export type SchemaShape = Readonly<Record<string, z.ZodType>>;
-export type Made<S extends z.ZodType, A extends About> = (A extends { readonly required: true }
+export type SchemaShape = Readonly<Record<string, z.ZodMiniType>>;
+export type Made<S extends z.ZodMiniType, A extends About> = (A extends { readonly required: true }
   ? S
-  : z.ZodExactOptional<S>) &
+  : z.ZodMiniExactOptional<S>) &
   (A extends { readonly default: Default } ? HasDefault : unknown);
 
 /** For the type checker only: the setting has a default. */
@@ -59,7 +59,7 @@ export type RegistryEntry = Omit<Field, "name" | "scope" | "fields"> & {
 };
 
 /** Description of each schema. zod's own metadata is lost whenever a schema is wrapped. */
-export const registry = new WeakMap<z.ZodType, RegistryEntry>();
+export const registry = new WeakMap<z.ZodMiniType, RegistryEntry>();
 
 /** The Field tree of a shape. @throws TypeError for a schema that no setting type made */
 export function fieldsOf(shape: SchemaShape, scope: Field["scope"]): readonly Field[] {
@@ -97,7 +97,7 @@ export function withDefault<S extends SchemaShape, N extends keyof S & string>(
   written: Partial<ShapeDoc<S>>,
 ): WithDefaults<S>[N] {
   const value: unknown = written[name as keyof typeof written];
-  const schema = shape[name] as z.ZodType;
+  const schema = shape[name] as z.ZodMiniType;
   return (value === undefined ? registry.get(schema)?.default : value) as WithDefaults<S>[N];
 }
 
@@ -115,13 +115,13 @@ export function grouped<S extends SchemaShape>(group: FieldGroup, shape: S): S {
 }
 
 /** A value as a schema accepts it. */
-export type DocOf<S extends z.ZodType> = z.infer<S>;
+export type DocOf<S extends z.ZodMiniType> = z.infer<S>;
 
 /** A document with the settings of a shape. */
-export type ShapeDoc<S extends SchemaShape> = z.infer<z.ZodObject<Writeable<S>, z.core.$strict>>;
+export type ShapeDoc<S extends SchemaShape> = z.infer<z.ZodMiniObject<Writeable<S>, z.core.$strict>>;
 
 /** Schema for values of one type, see validate.ts. */
-export type Schema<T> = z.ZodType<T>;
+export type Schema<T> = z.ZodMiniType<T>;
 
 /** Problem of an unknown member, with the nearest known name. */
 export function unknownMember(name: string, known: Iterable<string>): string {
@@ -140,10 +140,10 @@ export function validDocument<T extends object>(
   value: unknown,
   recall: MemberMemory = (_name, _written, read) => read(),
 ): T | undefined {
-  if (!(schema instanceof z.ZodObject) || !isRecord(value)) return undefined;
+  if (!(schema instanceof z.ZodMiniObject) || !isRecord(value)) return undefined;
   // Only the schema knows checks of the whole document.
   if ((schema.def.checks?.length ?? 0) > 0) return undefined;
-  const { members, required } = membersOf(schema.shape);
+  const { members, required } = membersOf(schema.shape as SchemaShape);
   const written: Member[] = [];
   for (const name of Object.keys(value)) {
     const member = members.get(name);
@@ -170,7 +170,7 @@ export type MemberMemory = (name: string, written: object, read: () => unknown) 
 
 interface Member {
   readonly name: string;
-  readonly schema: z.ZodType;
+  readonly schema: z.ZodMiniType;
   /** Position among the members of its shape. */
   readonly index: number;
 }
@@ -187,7 +187,7 @@ function membersOf(shape: SchemaShape): Members {
   if (!known) {
     const entries = Object.entries(shape);
     const members = new Map(entries.map(([name, schema], index) => [name, { name, schema, index }]));
-    const required = entries.flatMap(([name, schema]) => (schema instanceof z.ZodExactOptional ? [] : [name]));
+    const required = entries.flatMap(([name, schema]) => (schema instanceof z.ZodMiniExactOptional ? [] : [name]));
     shapeMembers.set(shape, (known = { members, required }));
   }
   return known;
@@ -197,7 +197,7 @@ function membersOf(shape: SchemaShape): Members {
 
 export type Writeable<S> = { -readonly [K in keyof S]: S[K] };
 
-export function made<S extends z.ZodType, const A extends About>(
+export function made<S extends z.ZodMiniType, const A extends About>(
   schema: S,
   kind: FieldKind,
   about: A,
