@@ -64,7 +64,7 @@ function findCollector(): Collector {
   }
 }
 
-/** Of this thread. @param of what the system gave, or what objects take of it */
+/** Bytes in this thread: from the system, or used by objects. */
 export function youngGeneration(of: "physical_space_size" | "space_used_size" = "physical_space_size"): number {
   return getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.[of] ?? 0;
 }
