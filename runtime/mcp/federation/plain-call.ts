@@ -8,7 +8,7 @@ import { CLIENT_CAPABILITIES, META_CLIENT, PROTOCOL_VERSION } from "../members.t
 import type { McpMessage } from "../message.ts";
 import { spanText, type TextSpan } from "../scan.ts";
 import { CLIENT_INFO, MODERN } from "./eras.ts";
-import { writeJson } from "./json.ts";
+import { isWithinLimits, writeJson } from "./json.ts";
 import { callOf, type RawArguments } from "./raw-arguments.ts";
 
 export interface PlainCall {
@@ -31,6 +31,9 @@ export function readPlainCall(message: McpMessage): PlainCall | undefined {
   if (envelope === undefined || envelope.hasOthers || argumentsSpan === undefined) return undefined;
   if (id === undefined || facts.tool === undefined) return undefined;
   if (envelope.uri || envelope.taskId || envelope.ref) return undefined;
+  // One that cannot be read is refused.
+  if (!isWithinLimits(bytes.toString("latin1", 0, argumentsSpan.start))) return undefined;
+  if (!isWithinLimits(bytes.toString("latin1", argumentsSpan.end))) return undefined;
   const { version, capabilities, progressToken } = envelope;
   if (isModern) {
     if (version === undefined || spanText(bytes, version) !== MODERN || capabilities?.kind !== "object")
@@ -61,11 +64,10 @@ export function writePlainCall(
 
 const META_OF_HOP = `"${PROTOCOL_VERSION}":"${MODERN}","${META_CLIENT}":${writeJson(CLIENT_INFO)},"${CLIENT_CAPABILITIES}":`;
 
-/** JSON text; "" for none; undefined for one that is long, or in which a parser could lose something. */
+/** JSON text; "" for none; undefined for a long one. */
 function shortText(bytes: Buffer, span: TextSpan | undefined): string | undefined {
   if (span === undefined) return "";
   if (span.end - span.start > MAX_BYTES) return undefined;
   const quote = span.kind === "text" ? 1 : 0;
-  const text = bytes.toString("utf8", span.start - quote, span.end + quote);
-  return text.includes("__proto__") ? undefined : text;
+  return bytes.toString("utf8", span.start - quote, span.end + quote);
 }

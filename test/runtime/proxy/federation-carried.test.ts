@@ -605,6 +605,18 @@ describe("rounds", () => {
     },
   );
 
+  test.each<[string, Sending, object]>([
+    ["its ID", { id: "__proto__" }, {}],
+    ["the name of its client", {}, { "io.modelcontextprotocol/clientInfo": JSON.parse('{"__proto__":{}}') as unknown }],
+  ])("a call that cannot be read reaches no member: __proto__ in %s", async (_, sending, meta) => {
+    const pipeline = await serve({ one: asking });
+    const session = await initialize(pipeline, { elicitation: {} });
+    const params = { name: "one__t0", arguments: { a: 1 }, _meta: meta };
+    const { error } = await ask(pipeline, "tools/call", params, { session, ...sending });
+    expect(error).toMatchObject({ code: -32600, message: "Message cannot be read" });
+    expect(asksOf("/one", "tools/call")).toEqual([]);
+  });
+
   test("a call that waited for its user continues with the groups that they have by then", async () => {
     const pipeline = await serve({ one: asking }, { member: STAFF_ONLY, current: left });
     const session = await initialize(pipeline, { elicitation: {} });
