@@ -49,8 +49,8 @@ export async function startOne(stage: Stage, name: string, program: string, opti
   return gateway;
 }
 
-export function asking(port: number, request: Buffer | (() => Buffer)): Case["run"] {
-  return (durationMs) => load({ port, request, connections: CONNECTIONS, durationMs });
+export function asking(port: number, request: Buffer | (() => Buffer), connections = CONNECTIONS): Case["run"] {
+  return (durationMs) => load({ port, request, connections, durationMs });
 }
 
 /** A gateway is the only process. */

@@ -13,6 +13,8 @@ import { holdStreams } from "./streams.ts";
 
 const CALL_LINE = "tools/call";
 const LIST_LINE = "tools/list, a tool";
+/** A list of 5,000 tools takes a tenth of a second. */
+const LIST_CONNECTIONS = 4;
 const UPSTREAM = "common/upstream.ts";
 const MEMBERS = "federation/members.ts";
 
@@ -47,7 +49,7 @@ async function mcpCases(
     {
       line: LIST_LINE,
       per: listed,
-      run: asking(port, memberRequest({ port, path, token, method: "tools/list", params: {} })),
+      run: asking(port, memberRequest({ port, path, token, method: "tools/list", params: {} }), LIST_CONNECTIONS),
     },
   ];
 }
