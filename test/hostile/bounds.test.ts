@@ -1,5 +1,5 @@
 /** Bounds that keep one message from causing much work: each case fails without its bound. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { createRedactor } from "../../runtime/audit/redaction/redactor.ts";
 import { itemKey } from "../../runtime/features/mcp/locked-items.ts";
@@ -64,6 +64,23 @@ describe("lists of MCP servers", () => {
   test("100,000 values in them", () => {
     const tool = (at: number): string => `{"name":"t${at}","enum":[${"1,".repeat(49_000)}1]}`;
     expect(reviewed(many(tool, 3))).toEqual([true, true, false]);
+  });
+
+  test("2,000 remembered definitions, or twice as many as are locked", () => {
+    const readTwice = (count: number, locked: number): number => {
+      const texts = many((at) => `{"name":"t${at}"}`, count);
+      const digests = texts.slice(0, locked).map((text) => new Set([toolDigest(parseExactJson(text) ?? null)]));
+      const items = new Map(digests.map((each, at) => [itemKey("tool", `t${at}`), each]));
+      const lock = { kinds: new Set(["tool"]), items } as unknown as ToolLock;
+      const bytes = answerOf(texts);
+      const memory = new DigestMemory();
+      const read = vi.spyOn(memory, "digestOf");
+      const answer = readListAnswer(bytes) as ListAnswer;
+      for (let time = 0; time < 2; time += 1)
+        expect(checkTools(lock, memory, bytes, answer).reviewed.size).toBe(locked);
+      return read.mock.calls.length;
+    };
+    expect([readTwice(2000, 2000), readTwice(5000, 5000)]).toEqual([2000, 5000]);
   });
 });
 

@@ -59,7 +59,7 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
     let digest = memory.knownOf(definition);
     if (digest === undefined && definition.length <= room) {
       room -= definition.length;
-      digest = memory.digestOf(definition, budget);
+      digest = memory.digestOf(definition, budget, 2 * lock.items.size);
     }
     if (digest !== undefined && digests.has(digest)) reviewed.set(key, digest);
     else drifts.set(key, { key, kind: "changed", digest });
@@ -97,12 +97,17 @@ export class DigestMemory {
     return this.#known.get(keyOf(bytes));
   }
 
-  /** Digest of an unknown definition. @returns undefined for an unreadable one */
-  digestOf(bytes: Buffer, budget: ValueBudget): string | undefined {
+  /**
+   * Digest of an unknown definition.
+   *
+   * @param atLeast so many are remembered: a list with more would be read again each time
+   * @returns undefined for an unreadable one
+   */
+  digestOf(bytes: Buffer, budget: ValueBudget, atLeast: number): string | undefined {
     const definition = parseExactJson(bytes.toString("utf8"), budget);
     if (definition === undefined) return undefined;
     const digest = toolDigest(definition);
-    if (this.#known.size === MAX_KNOWN) this.#known.clear();
+    if (this.#known.size >= Math.max(MAX_KNOWN, atLeast)) this.#known.clear();
     this.#known.set(keyOf(bytes), digest);
     return digest;
   }
@@ -112,5 +117,5 @@ function keyOf(bytes: Buffer): string {
   return hash("sha256", bytes, "base64url");
 }
 
-/** Limit for one server; each takes about 200 bytes. */
+/** Limit for one server, unless its lock has more; each takes about 200 bytes. */
 const MAX_KNOWN = 2_000;

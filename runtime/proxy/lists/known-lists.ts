@@ -15,7 +15,7 @@ interface Known {
 
 /** Memory of all lists, and of those of one source. */
 const MAX_BYTES = 16 * 1024 * 1024;
-const MAX_SOURCE_BYTES = 1024 * 1024;
+const MAX_SOURCE_BYTES = 4 * 1024 * 1024;
 /** Estimates for an entry, and for an item with its name. */
 const [ENTRY_BYTES, ITEM_BYTES] = [1000, 200];
 

@@ -240,6 +240,16 @@ test("only a list with another ID of the same length is not read again", () => {
   const first = read("one", "10");
   expect([read("one", "10"), read("one", "99")].every((lists) => lists === first)).toBe(true);
   for (const lists of [read("two", "10"), read("one", "100"), read("one", "10", "1")]) expect(lists).not.toBe(first);
+  // As long as 5,000 tools with descriptions.
+  const long = (count: number): unknown[] => {
+    const tools = Array.from({ length: count }, (_, at) => `{"name":"${at}","description":"${"x".repeat(400)}"}`);
+    const bytes = Buffer.from(`{"id":1,"result":{"tools":[${tools.join(",")}]}}`);
+    return [1, 2].map(() => (known.read("long", bytes, "1") as ListAnswer).lists);
+  };
+  const [one, again] = long(5000);
+  expect(again).toBe(one);
+  const [longer, twice] = long(9000);
+  expect(twice).not.toBe(longer);
 });
 
 describe("EventBlocks", () => {
