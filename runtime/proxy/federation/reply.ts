@@ -28,7 +28,12 @@ export class ClientReply implements Reply {
   }
 
   result(result: MessageJson): void {
-    this.#end(`"result":${writeJson(result)}`);
+    this.resultText(writeJson(result));
+  }
+
+  /** @param json of the result */
+  resultText(json: string): void {
+    this.#end(`"result":${json}`);
   }
 
   /** The whole response, with the client's ID. */

@@ -1,11 +1,11 @@
 /** The response to a request for a list: the lists of all members as one. */
-import { recordOf, type MessageJson } from "../../../mcp/federation/json.ts";
+import { recordOf, writeJson, type MessageJson } from "../../../mcp/federation/json.ts";
 import { keepsFor, mayHide, type ListDeps } from "../../lists/list-rules.ts";
 import type { RequestContext } from "../../request-context.ts";
 import { collect, type AskingClient, type CollectDeps, type Collected } from "./collect.ts";
 import { listedTools } from "../discovery/find-tools.ts";
 import type { Gaps } from "../gaps.ts";
-import { MERGED, mergeLists, type MergedMethod } from "./lists.ts";
+import { MERGED, mergeLists, type MergedLists, type MergedMethod } from "./lists.ts";
 import type { ClientReply } from "../reply.ts";
 
 /** `_meta` of a list without the items of some members. */
@@ -27,14 +27,13 @@ export async function answerList(
   reply: ClientReply,
 ): Promise<void> {
   if (recordOf(body["params"])["cursor"] !== undefined) return reply.error(-32602, "Unknown cursor");
-  const { items: all, lists, gaps, dropped } = await mergedList(deps, context, client, method);
+  const { items: all, text, lists, gaps, dropped } = await mergedList(deps, context, client, method);
   const items = method === "tools/list" ? listedTools(context, all) : all;
   const shown = gaps.filter(({ reason }) => reason !== "denied");
   const long = dropped.slice(0, MAX_LONG).map((name) => name.slice(0, MAX_LONG_NAME));
   const missing = shown.map(({ member, reason }) => ({ member: member.prefix, reason }));
   const ttlMs = missing.length > 0 ? 0 : Math.min(...lists.map((list) => list.ttlMs ?? 0), Number.MAX_SAFE_INTEGER);
-  reply.result({
-    [MERGED[method].member]: items,
+  const rest = writeJson({
     ...((missing.length > 0 || long.length > 0) && {
       _meta: {
         ...(missing.length > 0 && { [UNAVAILABLE_META]: missing }),
@@ -43,6 +42,8 @@ export async function answerList(
     }),
     ...(client.isModern && { resultType: "complete", ttlMs: lists.length === 0 ? 0 : ttlMs, cacheScope: "private" }),
   });
+  const list = `"${MERGED[method].member}":${items === all ? text() : writeJson(items)}`;
+  reply.resultText(rest === "{}" ? `{${list}}` : `{${list},${rest.slice(1)}`);
 }
 
 /** All items that the caller can use. */
@@ -51,14 +52,14 @@ export async function mergedList(
   context: RequestContext,
   client: AskingClient,
   method: MergedMethod,
-): Promise<Collected & { readonly items: readonly MessageJson[]; readonly dropped: readonly string[] }> {
+): Promise<Collected & MergedLists> {
   const { lists, gaps } = await collect(deps, context, method, client);
   deps.gaps.tellAll(context, gaps);
   const { prepared } = context;
   const keeps = mayHide(deps, prepared) ? keepsFor(deps, context)() : () => true;
   const { mcp } = prepared.route;
   const claims = mcp?.kind === "server" ? mcp.resourcePrefixes : [];
-  const { items, dropped } = mergeLists(method, lists, claims, keeps);
-  deps.gaps.tellDropped(context, dropped);
-  return { items, lists, gaps, dropped };
+  const merged = mergeLists(method, lists, claims, keeps);
+  deps.gaps.tellDropped(context, merged.dropped);
+  return { ...merged, lists, gaps };
 }

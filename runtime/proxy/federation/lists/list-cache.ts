@@ -99,6 +99,8 @@ export class ListCache {
   }
 }
 
+/** The text of the items for clients, of two bytes for each character. */
+const WRITTEN = 2;
 /** Estimated memory of a value without its text. */
 const VALUE_BYTES = 40;
 /** Estimated memory of a tool's words (`mcp/federation/search-tools.ts`) and of its form for clients (lists.ts). */
@@ -115,7 +117,7 @@ function memoryOf({ items, bytes }: MemberList): number {
       if (typeof each === "object" && each !== null) rest.push(each);
       else values += 1;
   }
-  return bytes + values * VALUE_BYTES + items.length * ITEM_BYTES;
+  return bytes * (1 + WRITTEN) + values * VALUE_BYTES + items.length * ITEM_BYTES;
 }
 
 function keyOf(caller: RequestContext, member: RouteMember, method: MergedMethod): string {

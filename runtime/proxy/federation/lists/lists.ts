@@ -7,7 +7,7 @@
 import { outwardTool } from "../../../mcp/federation/carry.ts";
 import { advertise, advertiseUri } from "../../../mcp/federation/names.ts";
 import { requestFor, type ClientSide } from "../../../mcp/federation/eras.ts";
-import { numberOf, recordOf, type MessageJson } from "../../../mcp/federation/json.ts";
+import { numberOf, recordOf, writeJson, type MessageJson } from "../../../mcp/federation/json.ts";
 import type { ListedItem } from "../../../policy/reach.ts";
 import type { RequestContext } from "../../request-context.ts";
 import { answerTo, askMember, type RunMember } from "../ask-member.ts";
@@ -111,6 +111,15 @@ function leastOf(known: number | undefined, given: unknown): number | undefined 
   return known === undefined ? value : Math.min(known, value);
 }
 
+export interface MergedLists {
+  /** As clients see them. */
+  readonly items: readonly MessageJson[];
+  /** Names that are too long. */
+  readonly dropped: readonly string[];
+  /** JSON of the items. */
+  readonly text: () => string;
+}
+
 /** Starts of URIs that belong to one member. */
 export type Claims = readonly (readonly [string, string])[];
 
@@ -122,16 +131,15 @@ export function claimantOf(claims: Claims, uri: string): string | undefined {
 /**
  * @param lists in order of the prefixes
  * @param keeps what the federated route's own policy lets the caller use
- * @returns the items as clients see them; `dropped`: names that are too long
  */
 export function mergeLists(
   method: MergedMethod,
   lists: readonly MemberList[],
   claims: Claims,
   keeps: (item: ListedItem) => boolean,
-): { readonly items: readonly MessageJson[]; readonly dropped: readonly string[] } {
+): MergedLists {
   const { name: naming, isPrefixed } = MERGED[method];
-  const items = new Map<string, MessageJson>();
+  const merged = new Map<string, Outward>();
   const dropped: string[] = [];
   for (const { prefix, items: own } of lists) {
     for (const item of own) {
@@ -140,10 +148,17 @@ export function mergeLists(
       if (!isPrefixed && isOfOther(claims, prefix, name)) continue;
       const outward = outwardOf(method, prefix, item, name);
       if (outward === undefined) dropped.push(`${prefix}: ${name}`);
-      else if (!items.has(outward.name) && keeps(outward.listed)) items.set(outward.name, outward.item);
+      else if (!merged.has(outward.name) && keeps(outward.listed)) merged.set(outward.name, outward);
     }
   }
-  return { items: [...items.values()], dropped };
+  const outward = [...merged.values()];
+  return { items: outward.map(({ item }) => item), dropped, text: () => textOf(outward) };
+}
+
+function textOf(items: readonly Outward[]): string {
+  let text = "";
+  for (const each of items) text += `${text === "" ? "[" : ","}${(each.text ??= writeJson(each.item))}`;
+  return text === "" ? "[]" : `${text}]`;
 }
 
 /** An item as clients see it. */
@@ -152,6 +167,8 @@ interface Outward {
   readonly name: string;
   readonly listed: ListedItem;
   readonly item: MessageJson;
+  /** JSON of the item, made for the first list. */
+  text?: string;
 }
 
 /** Kept lists are merged at each use. Each item is from the response to one method. */
@@ -166,7 +183,7 @@ function outwardOf(method: MergedMethod, prefix: string, item: MessageJson, name
   if (advertised === undefined) return undefined;
   const named = advertised === name ? item : { ...item, [naming]: advertised };
   const shown = method === "tools/list" ? outwardTool(prefix, named) : named;
-  const outward = { prefix, name: advertised, listed: listedAs(method, advertised), item: shown };
+  const outward: Outward = { prefix, name: advertised, listed: listedAs(method, advertised), item: shown };
   knownOutward.set(item, outward);
   return outward;
 }
