@@ -38,15 +38,19 @@ const MAX_NAME = 128;
 const OTHER = "_OTHER";
 
 interface Counted {
+  /** Apart from names, which may be long. */
+  readonly operation: Omit<CountedOperation, "tool" | "prompt" | "isGood">;
   readonly labels: Readonly<Record<string, string>>;
   readonly durations: DurationCounts;
 }
 
 interface RouteOperations {
-  readonly sets: Map<string, Counted>;
+  /** By the name of tool or prompt; "" for operations without one. */
+  readonly byName: Map<string, Counted[]>;
+  sets: number;
   readonly names: Set<string>;
   /** Operations over the bound. */
-  rest: Counted | undefined;
+  rest: Omit<Counted, "operation"> | undefined;
 }
 
 export function createMcpOperations(): McpOperations {
@@ -56,13 +60,13 @@ export function createMcpOperations(): McpOperations {
   return {
     add(route, operation, durationMs) {
       let known = routes.get(route);
-      if (!known) routes.set(route, (known = { sets: new Map(), names: new Set(), rest: undefined }));
+      if (!known) routes.set(route, (known = { byName: new Map(), sets: 0, names: new Set(), rest: undefined }));
       find(route, known, operation).durations.add(durationMs);
     },
     keepRoutes(kept) {
       for (const [route, known] of routes) {
         if (kept.has(route)) continue;
-        sets -= known.sets.size;
+        sets -= known.sets;
         routes.delete(route);
       }
     },
@@ -71,29 +75,55 @@ export function createMcpOperations(): McpOperations {
       help: "Duration of requests and notifications of MCP clients, from the first byte to the end of the response (OpenTelemetry conventions for MCP).",
       type: "histogram",
       *read() {
-        for (const { sets: own, rest } of routes.values()) {
-          for (const { labels, durations } of own.values()) yield* histogram(labels, durations);
+        for (const { byName, rest } of routes.values()) {
+          for (const own of byName.values())
+            for (const { labels, durations } of own) yield* histogram(labels, durations);
           if (rest) yield* histogram(rest.labels, rest.durations);
         }
       },
     },
   };
 
-  function find(route: string, known: RouteOperations, operation: CountedOperation): Counted {
+  function find(route: string, known: RouteOperations, operation: CountedOperation): Omit<Counted, "operation"> {
+    const name = operation.tool ?? operation.prompt ?? "";
+    const repeated = findSame(known.byName.get(name), operation);
+    if (repeated) return repeated;
     const tool = nameIn(known, operation.tool, operation.isGood);
     const prompt = nameIn(known, operation.prompt, operation.isGood);
-    const { method, protocolVersion = "", httpVersion, errorType = "" } = operation;
-    // Names have no blanks.
-    const key = `${method} ${tool ?? prompt ?? ""} ${errorType} ${protocolVersion} ${httpVersion} ${operation.code ?? ""}`;
-    const counted = known.sets.get(key);
-    if (counted) return counted;
-    if (known.sets.size >= MAX_SETS_OF_ROUTE || sets >= MAX_SETS)
+    const counted = tool ?? prompt ?? "";
+    const own = known.byName.get(counted) ?? [];
+    const found = findSame(own, operation);
+    if (found) return found;
+    if (known.sets >= MAX_SETS_OF_ROUTE || sets >= MAX_SETS)
       return (known.rest ??= emptyCount({ gateway_route: route, otel_metric_overflow: "true" }));
     sets += 1;
-    const added = emptyCount(labelsOf(route, operation, tool, prompt));
-    known.sets.set(key, added);
+    known.sets += 1;
+    const { method, protocolVersion, httpVersion, errorType, code } = operation;
+    const added: Counted = {
+      operation: { method, protocolVersion, httpVersion, errorType, code },
+      ...emptyCount(labelsOf(route, operation, tool, prompt)),
+    };
+    own.push(added);
+    known.byName.set(counted, own);
     return added;
   }
+}
+
+/** Compares texts instead of looking up one made of all of them, which V8 would have to join and hash. */
+function findSame(sets: readonly Counted[] | undefined, wanted: CountedOperation): Counted | undefined {
+  if (sets === undefined) return undefined;
+  const { method, errorType, protocolVersion, httpVersion, code } = wanted;
+  for (const each of sets) {
+    const { operation: own } = each;
+    const isSame =
+      own.method === method &&
+      own.protocolVersion === protocolVersion &&
+      own.httpVersion === httpVersion &&
+      own.errorType === errorType &&
+      own.code === code;
+    if (isSame) return each;
+  }
+  return undefined;
 }
 
 /** A name that a server has responded to; others are text from the client. */
@@ -126,6 +156,6 @@ function labelsOf(
   };
 }
 
-function emptyCount(labels: Counted["labels"]): Counted {
+function emptyCount(labels: Counted["labels"]): Omit<Counted, "operation"> {
   return { labels, durations: new DurationCounts(BUCKETS_MS) };
 }

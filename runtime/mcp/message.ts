@@ -70,14 +70,24 @@ export function toolArguments({
   return argumentsText(bytes, argumentsSpan);
 }
 
-/** Whether a message contains a text outside the tool's arguments, which may be long and have no meaning here. */
+/** Messages with shorter arguments are searched as a whole: mostly the text is nowhere. */
+const SHORT_ARGUMENTS = 1_024;
+
+/**
+ * Whether a message contains a text outside the tool's arguments, which may be long and have no meaning here.
+ * @param text ASCII
+ */
 export function isBesideArguments(
   { bytes, argumentsSpan }: Pick<McpMessage, "bytes" | "argumentsSpan">,
   text: Buffer | string,
 ): boolean {
   if (argumentsSpan === undefined) return bytes.includes(text);
   const { start, end } = argumentsSpan;
-  return bytes.subarray(0, start).includes(text) || bytes.subarray(end).includes(text);
+  if (end - start <= SHORT_ARGUMENTS) {
+    const first = bytes.indexOf(text);
+    if (first < 0 || first >= end || first + text.length <= start) return first >= 0;
+  } else if (bytes.subarray(0, start).includes(text)) return true;
+  return bytes.indexOf(text, end) >= 0;
 }
 
 function argumentsText(bytes: Buffer, span: TextSpan | undefined): string | undefined {

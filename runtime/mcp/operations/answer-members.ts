@@ -64,6 +64,7 @@ export class AnswerMembers {
 
   /** Returns the buffered rest when no more data comes. */
   end(): Buffer {
+    if (this.#held === "") return NOTHING;
     const rest = Buffer.from(this.#held, "latin1");
     this.#held = "";
     return rest;
@@ -77,6 +78,8 @@ export function replaceMembers(bytes: Buffer, isCacheable: boolean): Buffer | un
   const rest = members.end();
   return passed === undefined || rest.length === 0 ? passed : Buffer.concat([passed, rest]);
 }
+
+const NOTHING = Buffer.alloc(0);
 
 /** A pattern for a name with any of its letters in another case, or escaped. */
 function escapable(name: string): string {

@@ -26,11 +26,14 @@ export interface OpenedMessage {
 }
 
 /** Every message with a task ID contains one of these. */
-const MENTIONS = [Buffer.from("task"), Buffer.from("\\u")];
+const TASK = Buffer.from("task");
+const ESCAPE = Buffer.from("\\u");
+const BACKSLASH = 0x5c;
 
 /** Whether a message may name a task at all: most do not, and are not parsed for it. */
 export function mayNameTask(message: McpMessage): boolean {
-  return isAboutTask(message.facts.method) || MENTIONS.some((each) => isBesideArguments(message, each));
+  if (isAboutTask(message.facts.method) || isBesideArguments(message, TASK)) return true;
+  return message.bytes.includes(BACKSLASH) && isBesideArguments(message, ESCAPE);
 }
 
 /** Methods that act on a task, also those of later revisions, in any case that a server may accept. */

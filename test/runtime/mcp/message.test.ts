@@ -3,7 +3,7 @@ import { gzipSync, deflateSync } from "node:zlib";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { toolArguments } from "../../../runtime/mcp/message.ts";
+import { isBesideArguments, toolArguments } from "../../../runtime/mcp/message.ts";
 import type { RefusalReason } from "../../../runtime/mcp/refusals.ts";
 import { jsonHeaders, modernHeaders, modernMeta, readMessage, toolCallBody } from "../../support/mcp.ts";
 
@@ -702,3 +702,31 @@ describe("parseMessage() against JSON.parse", () => {
     );
   });
 });
+
+test.each([20, 2_000])(
+  "a text is found before or after %i bytes of arguments, not in them or across their ends",
+  (size) => {
+    const before = "{before";
+    const after = "after}";
+    for (const text of ["task", Buffer.from("task")])
+      for (let at = 0; at <= before.length + size + after.length; at += 1) {
+        const all = before + "a".repeat(size) + after;
+        const bytes = Buffer.from(`${all.slice(0, at)}task${all.slice(at + 4)}`);
+        const argumentsSpan = {
+          kind: "object",
+          isEscaped: false,
+          start: before.length,
+          end: before.length + size,
+        } as const;
+        const isBeside = at + 4 <= argumentsSpan.start || at >= argumentsSpan.end;
+        expect(isBesideArguments({ bytes, argumentsSpan }, text), `at ${at}`).toBe(isBeside);
+        const inside = Buffer.concat([
+          bytes.subarray(0, before.length),
+          Buffer.from("task"),
+          bytes.subarray(before.length),
+        ]);
+        const longer = { ...argumentsSpan, end: argumentsSpan.end + 4 };
+        expect(isBesideArguments({ bytes: inside, argumentsSpan: longer }, text), `also at ${at}`).toBe(isBeside);
+      }
+  },
+);
