@@ -1,7 +1,6 @@
 /** Gateways with a part of a core and little memory, one after the other: how many requests they serve, and how the others end. */
-import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 
 import { type ControlGroup, emptyAndRemove, makeControlGroup } from "../../../support/control-group.ts";
 import { runOpenLoop } from "../../common/run-open-loop.ts";
@@ -10,6 +9,7 @@ import { percentileOf } from "../../common/statistics.ts";
 import type { Contender } from "../contender.ts";
 import { type Contain, type Started, startStage, type World } from "../stage.ts";
 import { bytesOf, questionOf, WORKS } from "../works.ts";
+import { openProgramDisk, type ProgramDisk } from "./disk.ts";
 import type { ContainerRow, Containers, ContainerSize, ContainerStep } from "./figures.ts";
 
 /** Rows that are measured. */
@@ -41,12 +41,36 @@ export async function measureContainers(
   contenders: readonly Contender[],
   isQuick: boolean,
 ): Promise<Omit<Containers, "run">> {
+  const disk = openProgramDisk(world.directory);
+  const groups: ControlGroup[] = [];
+  // Neither a group nor a mount ends with this process.
+  const stop = (): void =>
+    void Promise.all(groups.map((group) => emptyAndRemove(group, 0))).finally(() => {
+      disk.close();
+      process.exit(130);
+    });
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  try {
+    const { readAheadKibibytes } = disk;
+    return {
+      timeoutSeconds: TIMEOUT_MS / 1000,
+      ...(readAheadKibibytes !== undefined && { readAheadKibibytes }),
+      ...(await measureRows(world, contenders, isQuick, disk, groups)),
+    };
+  } finally {
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+    disk.close();
+  }
+}
+
+async function measureRows(
+  world: World,
+  contenders: readonly Contender[],
+  isQuick: boolean,
+  disk: ProgramDisk,
+  groups: ControlGroup[],
+): Promise<Pick<Containers, "missing" | "rows">> {
   const rows: ContainerRow[] = [];
-  const readAhead = readAheadKibibytes(world.directory);
-  const about = {
-    timeoutSeconds: TIMEOUT_MS / 1000,
-    ...(readAhead !== undefined && { readAheadKibibytes: readAhead }),
-  };
   for (const size of SIZES)
     for (const contender of contenders) {
       world.show(`container of ${size.cpus} cores and ${size.mebibytes} MiB: ${contender.title}`);
@@ -54,27 +78,22 @@ export async function measureContainers(
       mkdirSync(directory, { recursive: true });
       let container: Container;
       try {
-        container = makeContainer(`${contender.name}-${size.mebibytes}`, size, directory);
+        container = makeContainer(`${contender.name}-${size.mebibytes}`, size, disk);
       } catch (error) {
-        return { missing: error instanceof Error ? error.message : String(error), ...about, rows: [] };
+        return { missing: error instanceof Error ? error.message : String(error), rows: [] };
       }
       const { group } = container;
-      const end = (): never => {
-        for (const pid of group.pids()) process.kill(pid, "SIGKILL");
-        process.exit(130);
-      };
-      process.once("SIGINT", end);
+      groups.splice(0, 1, group);
       try {
         rows.push(await measureOne({ ...world, directory }, contender, size, container, isQuick));
       } finally {
-        process.off("SIGINT", end);
         await emptyAndRemove(group, 3000);
       }
     }
-  return { ...about, rows };
+  return { rows };
 }
 
-function makeContainer(name: string, { cpus, mebibytes }: ContainerSize, directory: string): Container {
+function makeContainer(name: string, { cpus, mebibytes }: ContainerSize, disk: ProgramDisk): Container {
   const group = makeControlGroup(`gateform-bench-${name}-${process.pid}`, { cpus, memoryBytes: mebibytes * 2 ** 20 });
   const enter = `ulimit -n ${OPEN_FILES}; ${group.enter} && exec "$@"`;
   let startMs = 0;
@@ -84,34 +103,12 @@ function makeContainer(name: string, { cpus, mebibytes }: ContainerSize, directo
     contain:
       (start) =>
       async ([program = "", ...args], options) => {
-        const own = copyUncached(program, directory);
+        const own = disk.copyOf(program);
         const from = performance.now();
         await start(["/bin/sh", "-c", enter, "sh", own, ...args], { patienceMs: 30_000, ...options });
         startMs = performance.now() - from;
       },
   };
-}
-
-/** The system counts a file for the group that reads it first, and this process has read its own program. */
-function copyUncached(program: string, directory: string): string {
-  const own = join(directory, basename(program));
-  if (existsSync(own)) return own;
-  copyFileSync(program, own);
-  chmodSync(own, 0o755);
-  const forget = ["oflag=nocache", "conv=notrunc,fdatasync", "count=0"];
-  execFileSync("dd", ["if=/dev/null", `of=${own}`, ...forget], { stdio: "ignore" });
-  return own;
-}
-
-/** How much the system reads of a file where a part is missing. */
-function readAheadKibibytes(directory: string): number | undefined {
-  const { dev } = statSync(directory);
-  const [major, minor] = [(dev >> 8) & 0xfff, (dev & 0xff) | ((dev >> 12) & 0xfff00)];
-  try {
-    return Number(readFileSync(`/sys/class/bdi/${major}:${minor}/read_ahead_kb`, "utf8"));
-  } catch {
-    return undefined;
-  }
 }
 
 async function measureOne(

@@ -45,13 +45,13 @@ export function containersSection(containers: Containers | undefined, about: str
   ];
   const line = (texts: readonly string[]): string => `| ${texts.join(" | ")} |\n`;
   return `${title}${about}MCP calls to one gateway within a control group of a part of one core and little memory, which holds its program as well. It is
-started there and not warmed up. Requests become due at a fixed rate, or all at once; up to 2,000 connections of 50 clients, who give up after
+started there and not warmed up; Envoy has its default limits (1,024 connections to the upstream). Requests become due at a fixed rate, or all at once; up to 2,000 connections of 50 clients, who give up after
 ${timeoutSeconds} s. Each entry: requests with the right response; p50 / p99 of those, in milliseconds from when they were due; the others by status.
 "MiB" is the largest working set: memory of the process, and of files that were read lately.${
     readAheadKibibytes === undefined
       ? ""
       : ` Near the limit, parts of the program are dropped and read
-again, ${count(readAheadKibibytes)} KiB at a time on this machine.`
+again, ${count(readAheadKibibytes)} KiB at a time.`
   }
 
 ${line(header)}${line(header.map((_, at) => (at < 2 ? "---" : "---:")))}${rows.map((row) => line(rowOf(row, steps))).join("")}
