@@ -42,9 +42,12 @@ export interface McpMessage {
   readonly bytes: Buffer;
   /** Position of the tool's arguments in `bytes`; see `toolArguments`. */
   readonly argumentsSpan: TextSpan | undefined;
-  /** Calls of tools: positions of all members in `bytes`; undefined for a message that the gateway wrote. */
-  readonly envelope: Envelope | undefined;
+  /** Present if a call has nothing but a name, arguments and these. */
+  readonly plain: PlainMembers | undefined;
 }
+
+/** Positions of members of `_meta`. */
+export type PlainMembers = Pick<Envelope, "version" | "capabilities" | "progressToken">;
 
 export function parseMessage(
   bytes: Buffer,
@@ -114,7 +117,7 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   if (method !== "tools/call") {
     const facts = factsOf(bytes, method, envelope);
     if (typeof facts === "string") return refusal(facts, id);
-    return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan: undefined, envelope: undefined };
+    return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan: undefined, plain: undefined };
   }
   const tool = plainText(bytes, envelope.name);
   const argumentsKind = envelope.arguments?.kind ?? "object";
@@ -123,7 +126,12 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   if (argumentsKind !== "object" && argumentsKind !== "null") return refusal("mcp-invalid-tool-call", id);
   const argumentsSpan = envelope.arguments;
   const facts = { method, tool, arguments: readArguments(() => argumentsText(bytes, argumentsSpan)) };
-  return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan, envelope };
+  return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan, plain: plainMembers(envelope) };
+}
+
+function plainMembers(envelope: Envelope): PlainMembers | undefined {
+  const { hasOthers, uri, taskId, ref } = envelope;
+  return hasOthers || uri || taskId || ref ? undefined : envelope;
 }
 
 export function isUnclear(tool: string, { isClearTool }: MessageOptions): boolean {
@@ -177,7 +185,7 @@ function validateResponse(bytes: Buffer, envelope: Envelope, id: string | undefi
   const isError = error !== undefined && error.kind === "object" && result === undefined;
   if (params || !(isResult || isError)) return refusal("mcp-invalid-message", id);
   const [facts, argumentsSpan] = [{}, undefined];
-  return { ok: true, kind: "response", id, facts, isModern: false, bytes, argumentsSpan, envelope: undefined };
+  return { ok: true, kind: "response", id, facts, isModern: false, bytes, argumentsSpan, plain: undefined };
 }
 
 function validateHeaders(message: McpMessage, envelope: Envelope, headers: MessageHeaders): McpMessage | McpRefusal {

@@ -20,9 +20,9 @@ export interface Retry {
 }
 
 /** @returns undefined unless the message is a retry of one of our calls */
-export function readRetry(message: Pick<McpMessage, "bytes" | "argumentsSpan">): Retry | undefined {
+export function readRetry(message: Pick<McpMessage, "bytes" | "argumentsSpan" | "plain">): Retry | undefined {
   // Nearly all calls are not retries, and are not parsed again.
-  if (!isBesideArguments(message, OWN_STATE)) return undefined;
+  if (message.plain !== undefined || !isBesideArguments(message, OWN_STATE)) return undefined;
   const params = paramsOf(message.bytes);
   const requestState = params["requestState"];
   if (!isOwnState(requestState)) return undefined;

@@ -27,14 +27,13 @@ const MAX_BYTES = 1_024;
 
 /** @returns undefined: the message must be parsed */
 export function readPlainCall(message: McpMessage): PlainCall | undefined {
-  const { bytes, envelope, argumentsSpan, id, facts, isModern } = message;
-  if (envelope === undefined || envelope.hasOthers || argumentsSpan === undefined) return undefined;
+  const { bytes, plain, argumentsSpan, id, facts, isModern } = message;
+  if (plain === undefined || argumentsSpan === undefined) return undefined;
   if (id === undefined || facts.tool === undefined) return undefined;
-  if (envelope.uri || envelope.taskId || envelope.ref) return undefined;
   // One that cannot be read is refused.
   if (!isWithinLimits(bytes.toString("latin1", 0, argumentsSpan.start))) return undefined;
   if (!isWithinLimits(bytes.toString("latin1", argumentsSpan.end))) return undefined;
-  const { version, capabilities, progressToken } = envelope;
+  const { version, capabilities, progressToken } = plain;
   if (isModern) {
     if (version === undefined || spanText(bytes, version) !== MODERN || capabilities?.kind !== "object")
       return undefined;
@@ -58,9 +57,16 @@ export function writePlainCall(
   const ofHop = memberIsModern ? `${META_OF_HOP}${capabilities}` : "";
   const between = own !== "" && ofHop !== "" ? "," : "";
   const meta = own === "" && ofHop === "" ? "" : `,"_meta":{${own}${between}${ofHop}}`;
-  const beginning = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":${writeJson(name)}${meta},"arguments":`;
-  return callOf(beginning, args, { id, tool: name, isModern: memberIsModern });
+  const beginning = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":${writeJson(name)}${meta}${ARGUMENTS}`;
+  const call = callOf(beginning, args, { id, tool: name, isModern: memberIsModern });
+  // They are the last member of `_meta`.
+  const end = (call.argumentsSpan?.start ?? 0) - ARGUMENTS.length - 1;
+  const start = end - Buffer.byteLength(capabilities);
+  const span = memberIsModern ? ({ kind: "object", start, end, isEscaped: false } as const) : undefined;
+  return { ...call, plain: { version: undefined, capabilities: span, progressToken: undefined } };
 }
+
+const ARGUMENTS = ',"arguments":';
 
 const META_OF_HOP = `"${PROTOCOL_VERSION}":"${MODERN}","${META_CLIENT}":${writeJson(CLIENT_INFO)},"${CLIENT_CAPABILITIES}":`;
 

@@ -53,7 +53,7 @@ export function callOf(
   const argumentsSpan = { kind: args.kind, start, end, isEscaped: false };
   const text = (): string | undefined => toolArguments({ bytes, argumentsSpan });
   const facts = { method: "tools/call", tool, arguments: readArguments(text) };
-  return { ok: true, kind: "request", id, facts, isModern, bytes, argumentsSpan, envelope: undefined };
+  return { ok: true, kind: "request", id, facts, isModern, bytes, argumentsSpan, plain: undefined };
 }
 
 /** @returns its text with `params` at the end, both without their closing braces */

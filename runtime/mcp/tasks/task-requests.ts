@@ -32,6 +32,7 @@ const BACKSLASH = 0x5c;
 
 /** Whether a message may name a task at all: most do not, and are not parsed for it. */
 export function mayNameTask(message: McpMessage): boolean {
+  if (message.plain !== undefined) return false;
   if (isAboutTask(message.facts.method) || isBesideArguments(message, TASK)) return true;
   return message.bytes.includes(BACKSLASH) && isBesideArguments(message, ESCAPE);
 }
@@ -50,9 +51,12 @@ const TASK_MEMBER = Buffer.from('"task"');
  * requests one.
  */
 export function mayMakeTask(message: McpMessage): boolean {
-  const { kind, facts, isModern } = message;
+  const { kind, facts, isModern, bytes, plain } = message;
   const isCall = kind === "request" && facts.method === "tools/call";
-  return isCall && isBesideArguments(message, isModern ? TASKS_EXTENSION : TASK_MEMBER);
+  if (!isCall) return false;
+  if (plain === undefined) return isBesideArguments(message, isModern ? TASKS_EXTENSION : TASK_MEMBER);
+  const { start = 0, end = 0 } = plain.capabilities ?? {};
+  return isModern && end - start > TASKS_EXTENSION.length && bytes.subarray(start, end).includes(TASKS_EXTENSION);
 }
 
 /** Whether a client declares in a message of 2026-07-28 that it supports tasks (SEP-2663). */
