@@ -105,10 +105,8 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   if (!envelope.method) return validateResponse(bytes, envelope, id);
 
   if (envelope.result || envelope.error) return refusal("mcp-invalid-message", id);
-  const method = plainText(bytes, envelope.method);
-  if (method === undefined || !METHOD.test(method)) return refusal("mcp-invalid-message", id);
-  // An upstream that compares methods loosely would run a method that the gateway did not see.
-  if (!METHODS.has(method) && FOLDED_METHODS.has(method.toLowerCase())) return refusal("mcp-invalid-message", id);
+  const method = isWritten(bytes, envelope.method, CALL) ? "tools/call" : methodOf(bytes, envelope.method);
+  if (method === undefined) return refusal("mcp-invalid-message", id);
   const paramsKind = envelope.params?.kind;
   if (paramsKind !== undefined && paramsKind !== "object" && paramsKind !== "null") {
     return refusal("mcp-invalid-message", id);
@@ -136,6 +134,14 @@ function plainMembers(envelope: Envelope): PlainMembers | undefined {
 
 export function isUnclear(tool: string, { isClearTool }: MessageOptions): boolean {
   return isClearTool !== undefined && !isPlainToolName(tool) && !isClearTool(tool);
+}
+
+/** @returns undefined for one that is rejected */
+function methodOf(bytes: Buffer, span: TextSpan): string | undefined {
+  const method = plainText(bytes, span);
+  if (method === undefined || !METHOD.test(method)) return undefined;
+  // An upstream that compares methods loosely would run a method that the gateway did not see.
+  return METHODS.has(method) || !FOLDED_METHODS.has(method.toLowerCase()) ? method : undefined;
 }
 
 /** Facts of a message that calls no tool. A message without a name has none: the upstream rejects it. */
@@ -235,7 +241,17 @@ const FOLDED_METHODS: ReadonlySet<string> = new Set([...METHODS].map((method) =>
 /** Visible ASCII: all methods of MCP are, and other characters could be compared loosely. */
 const METHOD = /^[\x21-\x7e]{1,256}$/;
 function isVersion2(bytes: Buffer, span: TextSpan | undefined): boolean {
-  return plainText(bytes, span) === "2.0";
+  return isWritten(bytes, span, VERSION_2) || plainText(bytes, span) === "2.0";
+}
+
+const CALL = Buffer.from("tools/call");
+const VERSION_2 = Buffer.from("2.0");
+
+/** Whether a text has these bytes. Without escapes: compares before a new text is made, which V8 would hash for each look-up. */
+function isWritten(bytes: Buffer, span: TextSpan | undefined, text: Buffer): boolean {
+  if (span?.kind !== "text" || span.end - span.start !== text.length) return false;
+  for (let at = 0; at < text.length; at += 1) if (bytes[span.start + at] !== text[at]) return false;
+  return true;
 }
 
 /**

@@ -115,11 +115,9 @@ export class RequestHead implements FieldTaker, Persistence {
  */
 export function parseRequestHead(text: string, end: number): RequestHead | string {
   const lineStart = text.startsWith(EMPTY_LINE) ? EMPTY_LINE.length : 0;
-  const methodEnd = text.indexOf(" ", lineStart);
-  if (methodEnd < 0 || methodEnd - lineStart > LONGEST_METHOD) return NO_REQUEST_LINE;
-  const method = KNOWN.get(text.slice(lineStart, methodEnd));
+  const method = usualMethodAt(text, lineStart) ?? methodAt(text, lineStart);
   if (method === undefined) return NO_REQUEST_LINE;
-  const start = methodEnd + 1;
+  const start = lineStart + method.length + 1;
   let at = start;
   while (TARGET[text.charCodeAt(at)] === 1) at += 1;
   if (at === start || !text.startsWith(" HTTP/1.", at)) return NO_REQUEST_LINE;
@@ -134,6 +132,17 @@ export function parseRequestHead(text: string, end: number): RequestHead | strin
   if (head.isChunked && head.length >= 0) return "it has both Content-Length and Transfer-Encoding";
   if (head.isChunked && head.isHttp10) return OLD_CODING;
   return head;
+}
+
+/** Found without a look-up, for which V8 would hash the new text. */
+function usualMethodAt(text: string, start: number): string | undefined {
+  if (text.startsWith("GET ", start)) return "GET";
+  return text.startsWith("POST ", start) ? "POST" : undefined;
+}
+
+function methodAt(text: string, start: number): string | undefined {
+  const end = text.indexOf(" ", start);
+  return end < 0 || end - start > LONGEST_METHOD ? undefined : KNOWN.get(text.slice(start, end));
 }
 
 /** Copies a slice, which otherwise keeps the whole text in memory. */
