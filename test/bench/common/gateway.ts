@@ -38,6 +38,8 @@ export interface GatewayStart {
   readonly users?: IdentityProviderOptions["users"];
   /** Beside those that are asked, each on a host of its own; default 1,000. */
   readonly otherRoutes?: number;
+  /** One of them, without name and origin; default: with a policy of two rules and header settings. */
+  readonly otherRoute?: (upstream: string, index: number) => object;
   /** Entries of `routes` before all others, YAML. */
   readonly moreRoutes?: (port: number) => string;
   /** Whose gateway runs; default this one. */
@@ -61,6 +63,7 @@ export async function startGateway({
   tls,
   users,
   otherRoutes = MANY_ROUTES,
+  otherRoute = largeRoute,
   moreRoutes,
   checkout,
   program,
@@ -80,7 +83,11 @@ export async function startGateway({
   const secret = randomBytes(32);
   const text = configuration({ port, upstream, issuer: provider.issuer, log, storage, secret, tls, moreRoutes });
   const document = parse(`log_level: ${logLevel}\n${settings}${more}${text}`) as { readonly routes: object[] };
-  const others = Array.from({ length: otherRoutes }, (_, index) => otherRoute(scheme, index, upstream));
+  const others = Array.from({ length: otherRoutes }, (_, index) => ({
+    name: `other-${index}`,
+    from: `${scheme}://app-${index}.localhost`,
+    ...otherRoute(upstream, index),
+  }));
   // Plain JSON may be larger than YAML.
   await writeFile(config, JSON.stringify({ ...document, routes: [...document.routes, ...others] }));
   const started = await (program === undefined
@@ -106,7 +113,7 @@ export async function startGateway({
 /** `gateway run` is quiet on standard output, where its port is expected. */
 async function runProgram(start: PeerStart, port: number, command: readonly string[]): Promise<Child> {
   const child = await start("target", "/bin/sh", "-c", 'echo "$0"; exec "$@"', String(port), ...command);
-  await untilListening("the gateway", port, PATIENCE_MS);
+  await untilListening("the gateway", port, PATIENCE_MS, child.pid);
   return child;
 }
 
@@ -161,10 +168,8 @@ ${moreRoutes?.(port) ?? ""}${route("web", own, "prefix: /web")}${route("mcp", ow
 }
 
 /** One of many, so that finding one is part of the work. */
-function otherRoute(scheme: string, index: number, upstream: string): object {
+function largeRoute(upstream: string): object {
   return {
-    name: `other-${index}`,
-    from: `${scheme}://app-${index}.localhost`,
     to: upstream,
     prefix: "/",
     policy: [

@@ -60,7 +60,13 @@ export async function measureAllCurves(args: CurvesArguments): Promise<void> {
   const curves: CurveFigures[] = [];
   const missing: string[] = [];
   for (const curve of CURVES.filter(({ name }) => args.only?.includes(name) ?? true))
-    curves.push(await measureCurve(curve, args, progress.show, missing));
+    try {
+      curves.push(await measureCurve(curve, args, progress.show, missing));
+    } catch (error) {
+      // The others took minutes.
+      missing.push(`${curve.name}: ${error instanceof Error ? error.message : String(error)}`);
+      process.exitCode = 1;
+    }
   progress.end();
   const figures: Curves = {
     made: new Date().toISOString().slice(0, 19) + "Z",

@@ -18,6 +18,14 @@ const LIST_CONNECTIONS = 4;
 const UPSTREAM = "common/upstream.ts";
 const MEMBERS = "federation/members.ts";
 
+/** A slice can have 2,000,000 values and 50,000 upstreams. */
+const otherRoute = (to: string, index: number): object => ({
+  ...(index % 5 < 2
+    ? { to, set_request_headers: { "X-Team": "platform" } }
+    : { redirect: { host_redirect: "example.com" } }),
+  policy: [{ allow: { and: [{ domain: "example.com" }] } }],
+});
+
 const rules = (count: number): string =>
   [
     ...Array.from(
@@ -58,7 +66,7 @@ export const STARTS: Readonly<Record<CurveName, (x: number, stage: Stage) => Pro
   sessions: holdSessions,
   streams: holdStreams,
   async routes(x, stage) {
-    const { child, cookie } = await startOne(stage, `routes-${x}`, UPSTREAM, () => ({ otherRoutes: x }));
+    const { child, cookie } = await startOne(stage, `routes-${x}`, UPSTREAM, () => ({ otherRoutes: x, otherRoute }));
     return ofGateway({ child }, { line: "GET", run: asking(child.port, webRequest(child.port, cookie)) });
   },
   async rules(x, stage) {

@@ -1,8 +1,6 @@
 /** What a gateway of the comparison is: where it comes from, what it does, how it starts, and what its users send. */
-import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import type { IdentityProvider } from "../../../examples/demo/identity-provider.ts";
 import { visit } from "../../../examples/demo/person.ts";
@@ -108,7 +106,7 @@ export function createStarter(name: string, directory: string, port: number) {
     const script = `echo ${own}; out=$1; shift; exec "$@" > $out.out 2> $out.errors`;
     children.push(await startChild("target", "/bin/sh", ["-c", script, "sh", out, ...command], env));
     try {
-      await Promise.race([untilListening(name, own, patienceMs), untilGone(name, children.at(-1)?.pid ?? 0)]);
+      await untilListening(name, own, patienceMs, children.at(-1)?.pid);
     } catch (error) {
       const said = await readFile(`${out}.errors`, "utf8").catch(() => "");
       const printed = await readFile(`${out}.out`, "utf8").catch(() => "");
@@ -122,12 +120,6 @@ export function createStarter(name: string, directory: string, port: number) {
       for (const child of children.toReversed()) await child.stop();
     },
   };
-}
-
-/** @throws Error once the process has exited */
-async function untilGone(name: string, pid: number): Promise<never> {
-  while (existsSync(`/proc/${pid}`)) await delay(100, undefined, { ref: false });
-  throw new Error(`${name} exited`);
 }
 
 /** Signs in in a browser. @returns the line with the gateway's cookies; without any where the sign-in was refused */

@@ -1,4 +1,5 @@
 /** What proxies that are not Node programs have in common: they are told their port, and have to be waited for. */
+import { existsSync } from "node:fs";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -8,10 +9,16 @@ export type PeerStart = (core: "target" | "rest", command: string, ...args: stri
 
 const PATIENCE_MS = 10_000;
 
-/** @param name for the error */
-export async function untilListening(name: string, port: number, patienceMs = PATIENCE_MS): Promise<void> {
+/** @param name for the error @param pid of a process that must not exit meanwhile */
+export async function untilListening(
+  name: string,
+  port: number,
+  patienceMs = PATIENCE_MS,
+  pid?: number,
+): Promise<void> {
   const until = performance.now() + patienceMs;
   while (!(await isListening(port))) {
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) throw new Error(`${name} exited`);
     if (performance.now() > until)
       throw new Error(`${name} does not listen on port ${port} after ${patienceMs / 1000} s`);
     await delay(20);
