@@ -42,6 +42,8 @@ export interface FoundItem {
   readonly name: string | undefined;
   /** Resources only. */
   readonly type?: ResourceType;
+  /** Digest of the definition, once a lock was compared with it: a known list has the same items again. */
+  digest?: string;
 }
 
 export interface FoundList {

@@ -55,11 +55,15 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
       drifts.set(key, { key, kind: "unlocked", digest: undefined });
       continue;
     }
-    const definition = bytes.subarray(item.start, item.end);
-    let digest = memory.knownOf(definition);
-    if (digest === undefined && definition.length <= room) {
-      room -= definition.length;
-      digest = memory.digestOf(definition, budget, 2 * lock.items.size);
+    let { digest } = item;
+    if (digest === undefined) {
+      const definition = bytes.subarray(item.start, item.end);
+      digest = memory.knownOf(definition);
+      if (digest === undefined && definition.length <= room) {
+        room -= definition.length;
+        digest = memory.digestOf(definition, budget, 2 * lock.items.size);
+      }
+      if (digest !== undefined) item.digest = digest;
     }
     if (digest !== undefined && digests.has(digest)) reviewed.set(key, digest);
     else drifts.set(key, { key, kind: "changed", digest });
