@@ -122,6 +122,9 @@ function send(
 }
 
 function has(headers: readonly string[], lowerName: string): boolean {
-  for (let index = 0; index < headers.length; index += 2) if (headers[index]?.toLowerCase() === lowerName) return true;
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] as string;
+    if (name.length === lowerName.length && name.toLowerCase() === lowerName) return true;
+  }
   return false;
 }

@@ -8,7 +8,8 @@ export type MessageJson = Readonly<Record<string, unknown>>;
 /** A number that changes when it is read and written. Also matches in texts, which costs time only; dates and versions are not such. */
 const MAY_CHANGE = /[[:,\s](?:-0|-?\d{16}|-?\d+[.eE])/;
 /** An own member with this name would be lost. */
-const PROTO = '"__proto__"';
+const PROTO_MEMBER = '"__proto__"';
+export const PROTO = Buffer.from("__proto__");
 
 /** Of many values, 16 MiB take seconds to read, during which no other request continues. */
 const [MAX_DEPTH, MAX_VALUES] = [1_000, 500_000];
@@ -41,7 +42,7 @@ export function readMessageText(text: string): MessageJson | undefined {
 export function isWithinLimits(text: string): boolean {
   if (text.length > COUNTED_LENGTH && !isWithinBounds(text, MAX_DEPTH, MAX_VALUES)) return false;
   // The longer text begins with a character that is frequent.
-  return !text.includes("__proto__") || !text.includes(PROTO);
+  return !text.includes("__proto__") || !text.includes(PROTO_MEMBER);
 }
 
 function exactNumber(text: string): unknown {

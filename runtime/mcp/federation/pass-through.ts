@@ -9,7 +9,7 @@ import { isUtf8 } from "node:buffer";
 import { byHash, exactMember } from "../members.ts";
 import { JsonScanner, spanText } from "../scan.ts";
 import { isCachedMethod, isOfHop } from "./eras.ts";
-import { COUNTED_LENGTH, isWithinLimits } from "./json.ts";
+import { COUNTED_LENGTH, isWithinLimits, PROTO } from "./json.ts";
 
 export interface PassedResponse {
   /** JSON text of the ID, the same in the client's message and in the member's. */
@@ -25,7 +25,7 @@ const scanner = new JsonScanner();
 export function passThrough(bytes: Buffer, { id, method, clientIsModern }: PassedResponse): Buffer | undefined {
   if ((clientIsModern && isCachedMethod(method)) || !isUtf8(bytes)) return undefined;
   const place = placeOfResult(bytes, id);
-  if (place === undefined || bytes.includes("__proto__") || bytes.includes("ui:") || isTooLong(bytes)) return undefined;
+  if (place === undefined || bytes.includes(PROTO) || bytes.includes(APP) || isTooLong(bytes)) return undefined;
   const { start, end } = place;
   const read = readResult(bytes.subarray(start, end));
   if (read === undefined || (read.hasCodes && ESCAPED_APP.test(bytes.toString("latin1")))) return undefined;
@@ -40,6 +40,7 @@ export function passThrough(bytes: Buffer, { id, method, clientIsModern }: Passe
 /** Members of results that clients get in another form. */
 const OF_MEMBER = ["task", "taskId", "requestState", "inputRequests", "ttlMs", "cacheScope"] as const;
 const KNOWN = byHash([...OF_MEMBER, "_meta", "resultType"]);
+const APP = Buffer.from("ui:");
 /** Part of an address of an app, in any form. */
 const ESCAPED_APP = /\\u00(?:75|69|3a)/i;
 

@@ -5,10 +5,10 @@
  * Promise: a member gets the same message as if the call had been parsed (eras.ts, raw-arguments.ts). Pure.
  */
 import { CLIENT_CAPABILITIES, META_CLIENT, PROTOCOL_VERSION } from "../members.ts";
-import type { McpMessage } from "../message.ts";
+import { isBesideArguments, type McpMessage } from "../message.ts";
 import { spanText, type TextSpan } from "../scan.ts";
 import { CLIENT_INFO, MODERN } from "./eras.ts";
-import { isWithinLimits, writeJson } from "./json.ts";
+import { COUNTED_LENGTH, PROTO, writeJson } from "./json.ts";
 import { callOf, type RawArguments } from "./raw-arguments.ts";
 
 export interface PlainCall {
@@ -30,9 +30,9 @@ export function readPlainCall(message: McpMessage): PlainCall | undefined {
   const { bytes, plain, argumentsSpan, id, facts, isModern } = message;
   if (plain === undefined || argumentsSpan === undefined) return undefined;
   if (id === undefined || facts.tool === undefined) return undefined;
-  // One that cannot be read is refused.
-  if (!isWithinLimits(bytes.toString("latin1", 0, argumentsSpan.start))) return undefined;
-  if (!isWithinLimits(bytes.toString("latin1", argumentsSpan.end))) return undefined;
+  // Such a one may be refused.
+  if (bytes.length - argumentsSpan.end + argumentsSpan.start > COUNTED_LENGTH) return undefined;
+  if (isBesideArguments(message, PROTO)) return undefined;
   const { version, capabilities, progressToken } = plain;
   if (isModern) {
     if (version === undefined || spanText(bytes, version) !== MODERN || capabilities?.kind !== "object")

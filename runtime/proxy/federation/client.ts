@@ -1,5 +1,6 @@
 /** Facts about the client of one message. */
-import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import type { ClientSide } from "../../mcp/federation/eras.ts";
+import { readMessageText, recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import type { PlainCall } from "../../mcp/federation/plain-call.ts";
 import { CLIENT_CAPABILITIES } from "../../mcp/members.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -11,8 +12,21 @@ export const SELF = "";
 /** Facts about the client of a call that is not parsed. */
 export function plainClientOf(context: RequestContext, { capabilities }: PlainCall): AskingClient {
   if (capabilities === "") return clientOf(context, {});
-  const side = { isModern: true, capabilities: recordOf(JSON.parse(capabilities)) };
-  return { isModern: true, side, legacyCapabilities: {}, sessions: undefined };
+  return { isModern: true, side: new PlainSide(capabilities), legacyCapabilities: {}, sessions: undefined };
+}
+
+class PlainSide implements ClientSide {
+  readonly isModern = true;
+  readonly #text: string;
+
+  /** @param text of the capabilities */
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get capabilities(): MessageJson {
+    return readMessageText(this.#text) ?? {};
+  }
 }
 
 export function clientOf({ message, memberSessions }: RequestContext, body: MessageJson): AskingClient {
