@@ -137,7 +137,7 @@ const mountOfVersion2 = (mounts: string): string =>
     .find(([, , type]) => type === "cgroup2")?.[1] ?? "/sys/fs/cgroup";
 
 /** The nearest group above that gives the controller to its children. */
-function delegating(controller: Controller, { parent }: Place, root: string): Place {
+export function delegating(controller: Controller, { parent }: Place, root: string): Place {
   for (let at = parent; ; at = join(at, "..")) {
     const given = readFileSync(join(at, "cgroup.subtree_control"), "utf8").trim().split(" ");
     if (given.includes(controller)) return { version: 2, parent: at };

@@ -8,6 +8,7 @@ import type { Cell, Comparison, Row, Run } from "./figures.ts";
 import { renderPage, renderPlot, renderQuote, summaryRows } from "./page.ts";
 import { DENIED_PREFIX, DENIED_TOOLS, TOOLS, toolName } from "./sizes.ts";
 import type { Tail } from "./tail/figures.ts";
+import { roundDown, secondsAt } from "./tail/measure.ts";
 import { renderTailPlot } from "./tail/page.ts";
 import { isRefusal, WORKS, wrongWith } from "./works.ts";
 
@@ -159,6 +160,13 @@ test("latency at fixed rates: at half of each gateway's limit and of Gateform's,
   expect(plot).toContain(">GATEFORM, 900/s</text>");
   for (const label of ["p50", "p90", "p99"]) expect(plot).toContain(`>${label}</text>`);
   expect(plot).not.toContain("p99.9<");
+});
+
+test("a rate is measured until its p99.99 or p99.9 has ten requests beyond it, if that does not take too long", () => {
+  expect([20_000, 13_000, 7500, 1200, 100].map((rate) => Math.floor(rate * secondsAt(rate)))).toEqual([
+    105_000, 105_000, 45_000, 10_500, 900,
+  ]);
+  expect([13_999, 999, 7, 0].map(roundDown)).toEqual([13_000, 990, 7, 0]);
 });
 
 test("small containers: what was served, denied and lost, and when it was measured in another run", () => {

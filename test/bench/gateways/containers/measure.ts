@@ -21,8 +21,8 @@ const SIZES: readonly ContainerSize[] = [
 /** Each with a thousand requests, so that there is a p99. */
 const RATES = [
   { ratePerSecond: 50, seconds: 20 },
-  { ratePerSecond: 200, seconds: 6 },
-  { ratePerSecond: 1000, seconds: 6 },
+  { ratePerSecond: 200, seconds: 5 },
+  { ratePerSecond: 1000, seconds: 5 },
 ];
 const BURST = 2000;
 const TIMEOUT_MS = 10_000;
