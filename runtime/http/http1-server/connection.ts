@@ -18,7 +18,7 @@ import type { BodySource } from "./request-body.ts";
 import type { RequestHead } from "./request-head.ts";
 import { RequestReader, type ReadProblem, type RequestSink } from "./request-reader.ts";
 import type { UnreadBytes } from "./unread.ts";
-import { writeJoined, writeTogether } from "./write-together.ts";
+import { writeJoined, writeTogether } from "../../shared/http/write-together.ts";
 import { endConnection } from "../end-broken.ts";
 import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
 

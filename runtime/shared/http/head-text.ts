@@ -9,8 +9,10 @@ const CR = 13;
 const LF = 10;
 const LINE_END = "\r\n";
 const END = "\r\n\r\n";
-/** Most heads are shorter: only this much is decoded at first. */
+/** Most heads are shorter: only this much is decoded at first … */
 const USUAL_BYTES = 2_048;
+/** … or, after another head on the same connection, so much more than that one had. */
+const SPARE_BYTES = 128;
 
 export class HeadText {
   /** Received part of an incomplete head. */
@@ -20,6 +22,7 @@ export class HeadText {
   /** Where `take()` stopped in the bytes: after the empty line, once it has arrived. */
   next = 0;
   readonly #maxBytes: number;
+  #usualBytes = USUAL_BYTES;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -38,7 +41,7 @@ export class HeadText {
    */
   take(bytes: Buffer, start: number, end: number, mayBeEmpty = false): string {
     const before = this.text.length;
-    let taken = Math.min(end, start + USUAL_BYTES);
+    let taken = Math.min(end, start + this.#usualBytes);
     let text = bytes.toString("latin1", start, taken);
     if (before > 0) text = this.text + text;
     if (mayBeEmpty && text.startsWith(LINE_END)) {
@@ -55,6 +58,7 @@ export class HeadText {
       text = this.text + bytes.toString("latin1", start, taken);
       found = text.indexOf(END, from);
     }
+    if (found >= 0) this.#usualBytes = found + SPARE_BYTES;
     this.text = found < 0 ? text : "";
     this.end = found;
     this.next = found < 0 ? taken : start + found + END.length - before;

@@ -86,17 +86,14 @@ describe("writeRequest()", () => {
     expect(writeRequest(request({ method })).text).toBe(text);
   });
 
-  test("writes a whole body byte for byte after the head, short ones in one piece", () => {
-    const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-    const short = writeRequest(request({ body: every }));
-    expect(Buffer.from(short.text, "latin1")).toEqual(
-      Buffer.concat([Buffer.from(`${HEAD}content-length: 256\r\n\r\n`), every]),
-    );
-    const long = Buffer.alloc(100_000, 1);
-    expect(writeRequest(request({ body: long }))).toMatchObject({
-      text: `${HEAD}content-length: 100000\r\n\r\n`,
-      body: long,
-    });
+  test("says of a whole body its length", () => {
+    for (const body of [Buffer.from("ab"), Buffer.alloc(100_000, 1)])
+      expect(writeRequest(request({ body }))).toEqual({
+        text: `${HEAD}content-length: ${body.length}\r\n\r\n`,
+        body,
+        stream: undefined,
+        streamLength: undefined,
+      });
     expect(writeRequest(request({ body: Buffer.alloc(0) })).text).toBe(`${HEAD}content-length: 0\r\n\r\n`);
   });
 

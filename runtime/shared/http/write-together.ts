@@ -1,4 +1,4 @@
-/** Writes bytes of a response with text around them, in one write to the system. */
+/** Writes bytes of a message with text around them, in one write to the system. */
 import type { Socket } from "node:net";
 
 /** Does not copy the bytes. @returns false if the caller should wait for "drain" */
