@@ -1,6 +1,7 @@
 /** The pure parts of federated endpoints: names, values of messages, sessions, templates. */
 import { isDeepStrictEqual } from "node:util";
 
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { outwardResult } from "../../../runtime/mcp/federation/carry.ts";
@@ -369,6 +370,67 @@ describe("arguments as bytes", () => {
     const message = parseMessage(Buffer.from(text), { ...headers, ...mirrors });
     if (!message.ok) throw new Error(message.reason);
     expect(readPlainCall(message)).toBeUndefined();
+  });
+
+  test("any call that is not parsed reaches the member as if it had been", () => {
+    const scalar = fc.constantFrom(
+      "1",
+      "-0",
+      "1e3",
+      "12345678901234567890",
+      '"\\u0041"',
+      '"\\ud800"',
+      '"__proto__"',
+      "null",
+    );
+    const key = fc.constantFrom('"a"', '"0"', '"__proto__"', '"\\u005f_proto__"', '"name"', '"constructor"');
+    const objectOf = (value: fc.Arbitrary<string>) =>
+      fc
+        .uniqueArray(fc.tuple(key, value), { selector: ([name]) => name, maxLength: 3 })
+        .map((members) => `{${members.map((each) => each.join(" : ")).join(",")}}`);
+    const value = fc.oneof(scalar, objectOf(fc.oneof(scalar, objectOf(scalar))));
+    const OF_META = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, META_CLIENT, "progressToken", "x"].map(
+      (name) => `"${name}"`,
+    );
+    const ESCAPED = [`"${CLIENT_CAPABILITIES.replace("/", "\\/")}"`, '"progress\\u0054oken"'];
+    const member = fc.oneof(
+      { weight: 4, arbitrary: fc.tuple(fc.constant(OF_META[1] ?? ""), objectOf(value)) },
+      fc.tuple(fc.constantFrom(...OF_META, ...ESCAPED), value),
+    );
+    const meta = fc.uniqueArray(member, { selector: ([name]) => name, maxLength: 3 });
+    const args = fc.oneof(objectOf(value), fc.constant("null"));
+    const id = fc.oneof(scalar, fc.constantFrom('"i"', '"a\\/\\u00e9"'));
+    const other = fc.constantFrom("", "", "", ',"task":{}', ',"taskId":"a"', ',"cursor":"a"', ',"ref":null');
+    const counts = { plain: 0, parsed: 0 };
+    const run = (
+      isModern: boolean,
+      ownId: string,
+      own: string,
+      members: readonly (readonly string[])[],
+      more: string,
+    ) => {
+      const first = isModern ? [`"${PROTOCOL_VERSION}":"${MODERN}"`] : [];
+      const others = members
+        .filter(([name = ""]) => !OF_META.slice(0, isModern ? 1 : 2).includes(name))
+        .map((each) => each.join(":"));
+      const text = `{"id":${ownId},"method":"tools/call","params":{"_meta":{${[...first, ...others].join(", ")}},"arguments": ${own},"name":"p__t"${more}},"jsonrpc":"2.0"}`;
+      const mirrors = { protocolVersion: MODERN, mcpMethod: "tools/call", mcpName: "p__t" };
+      const message = parseMessage(Buffer.from(text), { ...headers, ...(isModern && mirrors) });
+      const plain = message.ok ? readPlainCall(message) : undefined;
+      counts[plain ? "plain" : "parsed"] += 1;
+      if (!message.ok || plain === undefined) return;
+      for (const memberIsModern of [false, true]) {
+        const call = writePlainCall(plain, "t", memberIsModern, plain.capabilities || "{}");
+        const expected = parsedCall(message, "t", memberIsModern);
+        expect(JSON.parse(call.bytes.toString())).toEqual(JSON.parse(expected.bytes.toString()));
+        const exact = readMessage(expected.bytes);
+        // It reads no message with a member __proto__, which may be escaped in the other one.
+        if (exact !== undefined) expect(readMessage(call.bytes)).toEqual(exact);
+        expect([call.id, toolArguments(call)]).toEqual([message.id, toolArguments(message)]);
+      }
+    };
+    fc.assert(fc.property(fc.boolean(), id, args, meta, other, run), { seed: 7, numRuns: 400 });
+    expect(Math.min(counts.plain, counts.parsed)).toBeGreaterThan(50);
   });
 
   test("names are clear to the rules of the member's route", () => {
