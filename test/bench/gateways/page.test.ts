@@ -192,7 +192,7 @@ test("small containers: what was served, denied and lost, and when it was measur
   expect(page).toContain(`|  | Limits | ready after | 1,000/s | 2,000 at once | MiB |
 | --- | --- | ---: | ---: | ---: | ---: |
 | **Gateform** | 0.2 cores, 128 MiB | 2.5 s | 1,900 of 2,000; 3.0 / 1,200; 90 × 503; 10 × no response | all; 3.0 / 1,200 | 100 |
-| Large | 0.2 cores, 128 MiB | 1.0 s | 0 of 2,000; 2,000 × connection closed; **killed** | – | 128, killed 1 times |
+| Large | 0.2 cores, 128 MiB | 1.0 s | 0 of 2,000; 2,000 × connection closed; **killed** | – | 128, killed |
 | Larger | 0.2 cores, 128 MiB | does not run: it exited: no \\| memory, killed 2 times | – | – | – |
 `);
   const missing = renderPage({ ...comparison(ours), containers: { ...containers, rows: [], missing: "no\ncgroup" } });

@@ -45,8 +45,8 @@ export function containersSection(containers: Containers | undefined, about: str
   ];
   const line = (texts: readonly string[]): string => `| ${texts.join(" | ")} |\n`;
   return `${title}${about}MCP calls to one gateway within a control group of a part of one core and little memory, which holds its program as well. It is
-started there and not warmed up; Envoy has its default limits (1,024 connections to the upstream). Requests become due at a fixed rate, or all at once; up to 2,000 connections of 50 clients, who give up after
-${timeoutSeconds} s. Each entry: requests with the right response; p50 / p99 of those, in milliseconds from when they were due; the others by status.
+started there and not warmed up; Envoy has its default limits (1,024 connections to the upstream). Requests become due at a fixed rate, or all at
+once, on up to 2,000 connections of 50 clients, which give up after ${timeoutSeconds} s. Each entry: requests with the right response; p50 / p99 of those, in milliseconds from when they were due; the others by status.
 "MiB" is the largest working set: memory of the process, and of files that were read lately.${
     readAheadKibibytes === undefined
       ? ""
@@ -62,7 +62,7 @@ function rowOf(row: ContainerRow, steps: readonly ContainerStep[]): readonly str
   const { size, startSeconds, missing, kills } = row;
   const name = row.name === OURS ? `**${row.title}**` : row.title;
   const limits = `${size.cpus} cores, ${size.mebibytes} MiB`;
-  const killed = kills > 0 ? `, killed ${kills} times` : "";
+  const killed = kills > 0 ? `, killed${kills === 1 ? "" : ` ${kills} times`}` : "";
   if (missing !== undefined)
     return [
       name,
