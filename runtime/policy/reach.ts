@@ -65,22 +65,18 @@ export function mayUse(policy: Rules, user: UserFacts | undefined, item: ListedI
 export function useFinder({ allow, deny }: Rules, user: UserFacts | undefined): (item: ListedItem) => boolean {
   const anyItem: PartlyKnown = { user, mcp: {} };
   const prepared = { allow: prepare(allow, anyItem), deny: prepare(deny, anyItem) };
-  // One for all tools, which lists have many of.
-  const call = { method: "tools/call", tool: "" };
-  const findCall = finder({ user, mcp: call });
   return (item) => {
     switch (item.kind) {
       case "tool":
-        call.tool = item.name;
-        return mayPass(prepared, findCall);
+        return mayPass(prepared, { user, mcp: { method: "tools/call", tool: item.name } });
       case "prompt":
-        return mayPass(prepared, finder({ user, mcp: { method: "prompts/get", prompt: item.name } }));
+        return mayPass(prepared, { user, mcp: { method: "prompts/get", prompt: item.name } });
       case "resource":
         return mayUseResource(prepared, user, item);
       case "skill":
-        return mayPass(prepared, finder({ user, mcp: { method: "skills/get", resource: item.uri } }));
+        return mayPass(prepared, { user, mcp: { method: "skills/get", resource: item.uri } });
       case "template":
-        return mayPass(prepared, finder({ user, mcp: { method: "resources/read" }, template: item.uriTemplate }));
+        return mayPass(prepared, { user, mcp: { method: "resources/read" }, template: item.uriTemplate });
     }
     return item satisfies never;
   };
@@ -93,7 +89,7 @@ function mayUseResource(
   { uri: resource, type }: ListedItem & { readonly kind: "resource" },
 ): boolean {
   const method = type === "directory" ? "resources/directory/read" : "resources/read";
-  if (!mayPass(prepared, finder({ user, mcp: { method, resource } }))) return false;
+  if (!mayPass(prepared, { user, mcp: { method, resource } })) return false;
   if (type !== "unknown" || !mayBeSkillUri(resource)) return true;
   const files = resource.endsWith("/") ? resource : `${resource}/`;
   return !isDeniedBy(prepared.deny, finder({ user, mcp: { method, resource: files } }));
@@ -207,7 +203,8 @@ function mayBeAllowed({ allow, deny }: Rules, known: PartlyKnown): boolean {
   );
 }
 
-function mayPass({ allow, deny }: PreparedRules, find: FindPossible): boolean {
+function mayPass({ allow, deny }: PreparedRules, known: PartlyKnown): boolean {
+  const find = finder(known);
   for (const rule of allow) if ((find(rule) & MAY_HOLD) !== 0) return !isDeniedBy(deny, find);
   return false;
 }
