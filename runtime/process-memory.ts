@@ -1,8 +1,8 @@
 /**
  * Memory settings that a process can only have from its first instruction on. They save a few MiB after the start and 20 to
- * 40 MiB under load. A smaller young generation saves 10 MiB more, but it is collected more often. By default V8 lets
- * the young generation grow to 48 MiB, and glibc keeps an arena of freed memory for each thread. In a container with less than
- * 512 MiB, the heap is limited to half of it.
+ * 40 MiB under load. By default V8 lets the young generation grow to 48 MiB, and glibc keeps an arena of freed memory for each
+ * thread. A young generation of 4 MiB saves 6 MiB more under load and one of 2 MiB 12 MiB, but a GET with a session costs 6 to
+ * 11 % and 16 to 18 % more processor time. In a container with less than 512 MiB, the heap is limited to half of it.
  *
  * A service without them starts over in the same process (execve), which takes 30 ms. Container image and systemd unit set
  * them, so it does not.

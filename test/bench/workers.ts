@@ -2,10 +2,10 @@
  * `node test/bench/workers.ts`: `gateway run --workers N` next to one process: processor time a request, memory of a worker, and
  * how long a publication, a sign-in and a sign-out take until all workers show them, under full load.
  *
- *   --workers 1,2,4   --rounds N (8)   --seconds S (1) of each   --connections C (32)   --changes N (5) of each kind
+ *   --workers 1,2,4   --rounds N (8)   --seconds S (1) of each   --connections C (32) to each worker   --changes N (5) of each kind
  *   --program FILE (built from this checkout)   --json FILE: a line of JSON for each figure
  *
- * SQLite, three routes. The gateways are not pinned: the load and its upstream take processor time from the workers, which the figures of
+ * SQLite, a web and an MCP route, GET with a session. The gateways are not pinned: the load and its upstream take processor time from the workers, which the figures of
  * processor time do not contain and delays do. A delay is until the last of three connections to each worker had a response
  * that shows the change.
  */
@@ -37,7 +37,7 @@ const { values } = parseArgs({
 });
 const counts = values.workers.split(",").map(Number);
 const connections = Number(values.connections);
-/** Until V8 has compiled what it will, on each worker. */
+/** For each worker, until V8 has compiled what it will. */
 const WARM_UP_MS = 6_000;
 /** An idle process returns memory after 20 s. */
 const IDLE_MS = 25_000;
@@ -77,10 +77,11 @@ function tell(figure: Figure): void {
 }
 
 /** Asks all workers for as long as `work` takes. */
-async function underLoad<T>({ port }: WorkersGateway, request: Buffer, work: () => Promise<T>): Promise<T> {
+async function underLoad<T>({ port, workers }: WorkersGateway, request: Buffer, work: () => Promise<T>): Promise<T> {
   const over = new AbortController();
   const loading = (async () => {
-    while (!over.signal.aborted) await load({ port, request, connections, durationMs: 500 });
+    while (!over.signal.aborted)
+      await load({ port, request, connections: connections * workers.length, durationMs: 500 });
   })();
   try {
     return await work();
@@ -99,15 +100,21 @@ function memoryOf({ pid, workers, gateway }: WorkersGateway, when: MemoryFigure[
 }
 
 async function measureCost(all: readonly WorkersGateway[], requests: readonly Buffer[]): Promise<void> {
-  const cases = all.map(({ pid, port }, index) => ({
+  const cases = all.map(({ pid, port, workers }, index) => ({
     name: String(counts[index]),
     pid,
-    run: (durationMs: number) => load({ port, request: requests[index] ?? Buffer.alloc(0), connections, durationMs }),
+    run: (durationMs: number) =>
+      load({
+        port,
+        request: requests[index] ?? Buffer.alloc(0),
+        connections: connections * workers.length,
+        durationMs,
+      }),
   }));
+  for (const [index, { run }] of cases.entries()) await run(WARM_UP_MS * (counts[index] ?? 1));
   const samples = await measureRounds(cases, {
     rounds: Number(values.rounds),
     durationMs: Number(values.seconds) * 1_000,
-    warmUpMs: WARM_UP_MS,
     isMirrored: true,
   });
   const [first] = samples;
