@@ -37,7 +37,7 @@ export const CURVES: readonly Curve[] = [
     title: "Sessions",
     xTitle: "sessions in the store",
     about:
-      "GET. Each session is of a user of its own. One line: 1,000 of the users are active. The other line: all are active, up to 60,000, so that requests in turn are of different users. The process keeps 50,000 verified sessions in memory; beyond, each request reads the store (SQLite).",
+      "GET. A user has ten sessions. One line: 1,000 of the sessions are active. The other line: all are active, up to 60,000, so that requests in turn are of different sessions. The process keeps 50,000 verified sessions in memory; beyond, each request reads the store (SQLite), which costs more, but hardly more with more sessions.",
     points: [100, 1000, 10_000, 100_000, 1_000_000],
     quickPoints: [100, 10_000, 100_000],
   },

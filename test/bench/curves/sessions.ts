@@ -37,10 +37,12 @@ export async function holdSessions(count: number, stage: Stage): Promise<Subject
   const few = requests.slice(0, FEW_ACTIVE);
   return ofGateway(
     { child },
-    { line: "GET, 1,000 users active", run: asking(child.port, inTurn(few)) },
+    { line: "GET, 1,000 active", run: asking(child.port, inTurn(few)) },
     { line: "GET, all active", run: asking(child.port, inTurn(requests)) },
   );
 }
+
+const PER_USER = 10;
 
 interface Row {
   readonly value: string;
@@ -53,7 +55,7 @@ interface CopiedSession {
   readonly expiresAt: number;
 }
 
-/** Users with a session each, with the tags that a sign-in gives them. @returns the sessions that can be active */
+/** Users with ten sessions each, with the tags that a sign-in gives them. @returns the sessions that can be active */
 function copySessions(file: string, keys: Keys, count: number): readonly CopiedSession[] {
   const database = new DatabaseSync(file, { timeout: 10_000 });
   const find = database.prepare("SELECT value, expires_at FROM gateway_records WHERE key GLOB ? LIMIT 1");
@@ -69,13 +71,17 @@ function copySessions(file: string, keys: Keys, count: number): readonly CopiedS
   const [ofSession, ofIdentity] = [JSON.parse(session.value) as object, JSON.parse(identity.value) as IdentityRecord];
   const active: CopiedSession[] = [];
   const every = Math.max(1, Math.floor(count / MANY_ACTIVE));
-  database.exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE");
+  // In the order of keys, and with room for all of them: otherwise a million take minutes.
+  const named = (index: number): string => String(index).padStart(7, "0");
+  database.exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -2000000; BEGIN IMMEDIATE");
   for (let index = 0; index < count; index += 1) {
-    const userId = readUserId(`user-${index}`);
-    if (userId === undefined) throw new Error(`"user-${index}" is not a user ID`);
-    const sessionId = randomHandle(18);
-    const user = { ...ofIdentity, userId, email: `${userId}@example.com` };
-    add(`identity:${userId}`, proof.add(user), identity.expires_at, identityTags(user));
+    const userId = readUserId(`user-${named(Math.floor(index / PER_USER))}`);
+    if (userId === undefined) throw new Error(`Cannot make a user of ${index}`);
+    if (index % PER_USER === 0) {
+      const user = { ...ofIdentity, userId, email: `${userId}@example.com` };
+      add(`identity:${userId}`, proof.add(user), identity.expires_at, identityTags(user));
+    }
+    const sessionId = `copy-${named(index)}-${randomHandle(9)}`;
     const tags = [SESSIONS_TAG, userTag(userId)];
     add(`session:${sessionId}`, { ...ofSession, userId }, session.expires_at, tags);
     if (index % every === 0 && active.length < MANY_ACTIVE)
