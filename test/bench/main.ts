@@ -9,7 +9,7 @@
  *
  *   --report DIR   a report instead: DIR/report.html and report.json (rounds 7, seconds 1); --quick for a look of two minutes,
  *                  --only compare,latency,curves,memory,start
- *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 3 of each of 18 starts, seconds 0.3); exit
+ *   --guard OLD_CHECKOUT   this checkout's CPU a request over another one's (rounds 3 of each of 18 starts, seconds 0.3); exit
  *                  code 1 where the median is above 1.05 times as much; --starts N, even; --note TEXT adds a row to the history on the page
  *   --gateways     this gateway next to others, from package registries: figures into a JSON file (rounds 5, seconds 1; less
  *                  than 25 minutes; --quick for a look of seven), --only ROWS, --works get,mcp,tool,list,sse,routes,http2,

@@ -28,7 +28,8 @@ export const CURVES: readonly Curve[] = [
     name: "rules",
     title: "Rules of a route",
     xTitle: "rules of the policy",
-    about: "GET with a session. Each rule allows another domain of email addresses; the user is of the last one.",
+    about:
+      "GET with a session. Each rule allows another domain of email addresses; the user is of the last one. Criteria that differ only in one text are looked up together.",
     points: [1, 10, 100, 1000],
     quickPoints: [1, 100, 1000],
   },
@@ -37,7 +38,7 @@ export const CURVES: readonly Curve[] = [
     title: "Sessions",
     xTitle: "sessions in the store",
     about:
-      "GET. A user has ten sessions. One line: 1,000 of the sessions are active. The other line: all are active, up to 60,000, so that requests in turn are of different sessions. The process keeps 50,000 verified sessions in memory; beyond, each request reads the store (SQLite), which costs more, but hardly more with more sessions.",
+      "GET. A user has ten sessions. One line: 1,000 of the sessions are active. The other line: all are active, up to 60,000, so that requests in turn are of different sessions. The process keeps 50,000 verified sessions in memory, and reads each again after 20 seconds: with many active sessions most requests read the store (SQLite), which costs more, but hardly more with more sessions.",
     points: [100, 1000, 10_000, 100_000, 1_000_000],
     quickPoints: [100, 10_000, 100_000],
   },
@@ -63,7 +64,7 @@ export const CURVES: readonly Curve[] = [
     title: "Open streams",
     xTitle: "open event streams",
     about:
-      "GET with a session while event streams are open: real ones, from client to upstream, as far as the machine lets a process open files. The other line is a simulation: the process holds only the list of open streams, and each step adds a stream to it and removes it.",
+      "GET with a session while event streams are open: real ones, from client to upstream, as far as the machine lets a process open files. The other line is a simulation: the process holds only the list of open streams, and each step adds a stream to it and removes it. It grows with misses of the processor's cache.",
     points: [100, 1000, 5000, 10_000, 100_000],
     quickPoints: [100, 1000],
   },
