@@ -2,12 +2,13 @@
  * `node test/bench/workers.ts`: `gateway run --workers N` next to one process: processor time a request, memory of a worker, and
  * how long a publication, a sign-in and a sign-out take until all workers show them, under full load.
  *
- *   --workers 1,2,4   --rounds N (8)   --seconds S (1) of each   --connections C (32) to each worker   --changes N (5) of each kind
+ *   --workers 1,2,4   --rounds N (8)   --seconds S (1) of each   --connections C (64) to each worker   --changes N (5) of each kind
  *   --program FILE (built from this checkout)   --json FILE: a line of JSON for each figure
  *
- * SQLite, a web and an MCP route, GET with a session. The gateways are not pinned: the load and its upstream take processor time from the workers, which the figures of
- * processor time do not contain and delays do. A delay is until the last of three connections to each worker had a response
- * that shows the change.
+ * SQLite, a web and an MCP route, GET with a session. A worker with few connections serves fewer requests each time it wakes,
+ * so each costs more: compare workers that are as busy as the one process. The gateways are not pinned: the load and its
+ * upstream take processor time from the workers, which the figures of processor time do not contain and delays do. A delay is
+ * until the last of three connections to each worker had a response that shows the change.
  */
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +30,7 @@ const { values } = parseArgs({
     workers: { type: "string", default: "1,2,4" },
     rounds: { type: "string", default: "8" },
     seconds: { type: "string", default: "1" },
-    connections: { type: "string", default: "32" },
+    connections: { type: "string", default: "64" },
     changes: { type: "string", default: "5" },
     program: { type: "string" },
     json: { type: "string" },
