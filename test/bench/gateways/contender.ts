@@ -32,6 +32,8 @@ export interface Setup {
   readonly issuer: Issuer;
   /** Where users sign in, for gateways with sessions. */
   readonly provider: IdentityProvider;
+  /** Of its container, where it is in one. */
+  readonly memoryBytes: number | undefined;
   readonly program: (name: Program) => Promise<string>;
   /** Starts a process on the contender's core and waits until it listens. */
   readonly start: (command: readonly string[], options?: StartOptions) => Promise<void>;

@@ -29,8 +29,13 @@ export interface Started extends Subject {
   stop(): Promise<void>;
 }
 
-/** Starts processes of a contender in another way, for example within limits. */
-export type Contain = (start: Setup["start"]) => Setup["start"];
+/** Starts processes of a contender within limits. */
+export interface Contain {
+  readonly memoryBytes: number | undefined;
+  readonly start: (start: Setup["start"]) => Setup["start"];
+}
+
+const UNLIMITED: Contain = { memoryBytes: undefined, start: (start) => start };
 
 export interface Stage {
   readonly started: readonly Started[];
@@ -45,7 +50,7 @@ export async function startStage(
   variant: Variant,
   contenders: readonly Contender[],
   works: readonly Work[],
-  contain: Contain = (start) => start,
+  contain: Contain = UNLIMITED,
 ): Promise<Stage> {
   const started: Started[] = [];
   const missing = new Map<string, string>();
@@ -108,7 +113,8 @@ async function startOne(
       issuer,
       provider,
       program: (name) => PROGRAMS[name].install(),
-      start: contain(starter.start),
+      memoryBytes: contain.memoryBytes,
+      start: contain.start(starter.start),
     });
     const credentials = await running.credentials("alice");
     const subject: Subject = { contender, running, port: running.port ?? port, credentials };

@@ -111,7 +111,7 @@ function readAnswer(socket: Socket, end: (outcome: string) => void): void {
   };
   socket.on("data", (chunk: Buffer) => {
     text += chunk.toString("latin1");
-    if (answerLength(text) !== undefined) finish(text.slice(9, 12));
+    if (text.length >= (answerLength(text) ?? Infinity)) finish(text.slice(9, 12));
   });
   socket.on("error", (error: NodeJS.ErrnoException) => (reason &&= error.code ?? "error"));
   socket.on("close", () => finish(reason));

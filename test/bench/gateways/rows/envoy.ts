@@ -10,6 +10,10 @@ import { DENIED_PREFIX } from "../sizes.ts";
 const ENVOY = "type.googleapis.com/envoy.";
 const JWT_FILTER = "envoy.filters.http.jwt_authn";
 const MCP_FILTER = "envoy.filters.http.mcp";
+/** Of its guide for edge proxies. */
+const BUFFER_BYTES = 32_768;
+/** By default more than 1,024 get 503; more requests than the 1,024 connections to the upstream wait now. */
+const MOST_REQUESTS = 100_000;
 
 interface EnvoyOptions {
   readonly hasJwtCache: boolean;
@@ -50,7 +54,7 @@ function envoyRow(name: string, title: string, hasJwtCache: boolean): Contender 
     policy: "RBAC on the email claim; MCP filter and RBAC on `params.name`",
     record: "JSON access log, file, in batches",
     notes:
-      "No sign-in, no sessions. Its documentation calls the MCP filter actively under development; here it refuses what is not MCP (`REJECT_NO_MCP`, not its default). It cannot filter lists. `--concurrency 1`.",
+      "No sign-in, no sessions. Its documentation calls the MCP filter actively under development; here it refuses what is not MCP (`REJECT_NO_MCP`, not its default). It cannot filter lists. `--concurrency 1`; buffers of 32 KiB, as its guide for edge proxies recommends, and no 503 above 1,024 requests at once, its default.",
     cannot: {},
     showsAllTools: true,
     start: (setup) => startEnvoy(setup, { hasJwtCache }),
@@ -58,7 +62,7 @@ function envoyRow(name: string, title: string, hasJwtCache: boolean): Contender 
 }
 
 async function startEnvoy(setup: Setup, options: EnvoyOptions) {
-  const { directory, port, upstream, hosts, program, start } = setup;
+  const { directory, port, upstream, hosts, memoryBytes, program, start } = setup;
   const { authorizer } = options;
   const records = join(directory, "access.log");
   const config = join(directory, "envoy.json");
@@ -91,11 +95,13 @@ async function startEnvoy(setup: Setup, options: EnvoyOptions) {
     http_filters: filtersOf(setup, options),
   };
   const document = {
+    ...(memoryBytes !== undefined && { overload_manager: overloadManager(memoryBytes) }),
     static_resources: {
       listeners: [
         {
           name: "in",
           address: addressOf(port),
+          per_connection_buffer_limit_bytes: BUFFER_BYTES,
           filter_chains: [
             {
               filters: [{ name: "envoy.filters.network.http_connection_manager", typed_config: manager }],
@@ -116,6 +122,28 @@ async function startEnvoy(setup: Setup, options: EnvoyOptions) {
   const quiet = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "error"];
   await start([await program("envoy"), "-c", config, ...flush, ...quiet]);
   return { records: [records], credentials: bearerOf(setup) };
+}
+
+/** As its guide for edge proxies has it; a heap of 80 % of the container's memory, as Envoy Gateway sets it. */
+function overloadManager(memoryBytes: number): object {
+  const monitor = "envoy.resource_monitors.fixed_heap";
+  const above = (value: number): object => ({ triggers: [{ name: monitor, threshold: { value } }] });
+  return {
+    refresh_interval: "0.25s",
+    resource_monitors: [
+      {
+        name: monitor,
+        typed_config: {
+          "@type": `${ENVOY}extensions.resource_monitors.fixed_heap.v3.FixedHeapConfig`,
+          max_heap_size_bytes: Math.floor(memoryBytes * 0.8),
+        },
+      },
+    ],
+    actions: [
+      { name: "envoy.overload_actions.shrink_heap", ...above(0.95) },
+      { name: "envoy.overload_actions.stop_accepting_requests", ...above(0.98) },
+    ],
+  };
 }
 
 /** On the path with a rule on tools: the MCP filter, which other paths do without, and the rule. */
@@ -258,6 +286,8 @@ function clusterOf(name: string, port: number): object {
   return {
     name,
     type: "STATIC",
+    per_connection_buffer_limit_bytes: BUFFER_BYTES,
+    circuit_breakers: { thresholds: [{ max_pending_requests: MOST_REQUESTS, max_requests: MOST_REQUESTS }] },
     load_assignment: {
       cluster_name: name,
       endpoints: [{ lb_endpoints: [{ endpoint: { address: addressOf(port) } }] }],

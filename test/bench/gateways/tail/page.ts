@@ -69,9 +69,11 @@ export function tailSection(tail: Tail | undefined, about: string): string {
 
 ${about}Milliseconds, ${SHARES.map(percent).join(" / ")}. Requests become due at even intervals over ${connections} connections, whether or not earlier ones were answered, and
 a time counts from when the request was due: a slow response does not keep others out of the figures (no coordinated omission). Rates: half
-of what each gateway served with ${connections / 2} connections that wait for each response, and half of that of Gateform for all that can serve it. "–": the
-gateway cannot serve the rate, or fewer than ten requests took longer. Requests of all ${rounds} rounds together, ${rate(Math.min(...cells.map(({ requests }) => requests)))} to
-${rate(Math.max(...cells.map(({ requests }) => requests)))} for each entry. The client itself was late by up to ${millis(lateness)} ms (p99).
+of what each gateway served with ${connections / 2} connections that wait for each response, and half of that of Gateform for all that can serve it, which is a larger part of a slower
+gateway's limit. The fastest can be limited by the client and the upstream, which share a core. What was not answered 3 s after the last
+request was due counts as answered then. "–": the gateway cannot serve the rate, or fewer than ten requests took longer. Requests of all ${rounds} rounds together, ${rate(Math.min(...cells.map(({ requests }) => requests)))} to
+${rate(Math.max(...cells.map(({ requests }) => requests)))} for each entry. The client itself was late by up to ${millis(lateness)} ms (p99);
+what it and the upstream add beyond that is in the row of the upstream alone.
 
 ![Latency by percentile at half of each gateway's limit](comparison-latency.svg)
 
