@@ -48,6 +48,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "proxy/federation/relay.ts open",
     "proxy/federation/streams/client-stream.ts guard(exchange, () => {",
     "proxy/federation/relay.ts again",
+    "proxy/federation/relay.ts limitRest",
     "proxy/federation/relay.ts end",
     "proxy/federation/streams/stream.ts pass",
     "proxy/federation/streams/member-stream.ts reopen",
