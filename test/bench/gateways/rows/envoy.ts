@@ -12,8 +12,10 @@ const JWT_FILTER = "envoy.filters.http.jwt_authn";
 const MCP_FILTER = "envoy.filters.http.mcp";
 /** Of its guide for edge proxies. */
 const BUFFER_BYTES = 32_768;
-/** By default more than 1,024 get 503; more requests than the 1,024 connections to the upstream wait now. */
+/** By default more than 1,024 get 503; more requests than connections to the upstream wait now. */
 const MOST_REQUESTS = 100_000;
+/** With its default of 1,024, a container with 128 MiB is short of memory in a burst and serves nothing. */
+const MOST_CONNECTIONS = 256;
 
 interface EnvoyOptions {
   readonly hasJwtCache: boolean;
@@ -287,7 +289,11 @@ function clusterOf(name: string, port: number): object {
     name,
     type: "STATIC",
     per_connection_buffer_limit_bytes: BUFFER_BYTES,
-    circuit_breakers: { thresholds: [{ max_pending_requests: MOST_REQUESTS, max_requests: MOST_REQUESTS }] },
+    circuit_breakers: {
+      thresholds: [
+        { max_connections: MOST_CONNECTIONS, max_pending_requests: MOST_REQUESTS, max_requests: MOST_REQUESTS },
+      ],
+    },
     load_assignment: {
       cluster_name: name,
       endpoints: [{ lb_endpoints: [{ endpoint: { address: addressOf(port) } }] }],
