@@ -3,7 +3,6 @@ import type { Gateway } from "./gateway.ts";
 import { installLastResort } from "./workers/last-resort.ts";
 import { isEveryAddress } from "./http/listener/listen.ts";
 import { task } from "./shared/faults/guard.ts";
-import { returnIdleMemory } from "./shared/timing/idle-memory.ts";
 
 export interface RunOptions {
   readonly config: string;
@@ -16,7 +15,6 @@ const LEFT_OPEN_MS = 2_000;
 
 /** Resolves with the exit code after SIGTERM or SIGINT and a drain. A second signal exits immediately. */
 export async function runUntilSignal({ config, workers }: RunOptions): Promise<number> {
-  returnIdleMemory();
   const gateway = workers === 1 ? await startAlone(config) : await startWithWorkers(config, workers);
   // Before the "serving" line: a script that waits for it may send a signal immediately.
   const stopped = new Promise<void>((resolve) => {

@@ -6,7 +6,6 @@
  */
 import { errorText } from "../shared/errors.ts";
 import { task } from "../shared/faults/guard.ts";
-import { returnIdleMemory } from "../shared/timing/idle-memory.ts";
 import { installLastResort } from "./last-resort.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import type { WorkerAnswers, FromWorker, ToWorker } from "./protocol.ts";
@@ -16,7 +15,6 @@ const startedMs = performance.now();
 
 // Ctrl-C reaches the whole process group, and the supervisor decides what happens.
 process.on("SIGINT", () => {});
-returnIdleMemory();
 try {
   serve(await startGateway({ config, worker }));
 } catch (error) {

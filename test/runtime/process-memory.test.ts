@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 
 import { memorySettings } from "../../runtime/process-memory.ts";
-import { collectYoung, idleCollection, youngGeneration } from "../../runtime/shared/timing/idle-memory.ts";
 
 const FLAG = "--max-semi-space-size=8";
 const ALLOCATOR = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
@@ -52,39 +51,4 @@ test.each([
   const settings = memorySettings({ execArgv: given, env: {} }, limit);
   expect(settings).toEqual({ execArgv, env: ALLOCATOR });
   if (settings) expect(memorySettings(settings, limit)).toBeUndefined();
-});
-
-test("the young generation is collected when the process was idle and it is large, and once more for its pages", () => {
-  const at = { cpuMicros: 0, youngBytes: 13 << 20 };
-  const found: number[] = [];
-  const look = idleCollection({
-    cpuMicros: () => at.cpuMicros,
-    youngBytes: () => at.youngBytes,
-    collect: () => found.push(at.cpuMicros),
-  });
-  const steps = [
-    { cpuMicros: 400_000 },
-    { cpuMicros: 410_000 },
-    { cpuMicros: 420_000, youngBytes: 1 << 20 },
-    { cpuMicros: 430_000 },
-    { cpuMicros: 440_000 },
-    { cpuMicros: 500_000, youngBytes: 13 << 20 },
-    { cpuMicros: 501_000 },
-  ];
-  for (const step of steps) {
-    Object.assign(at, step);
-    look();
-  }
-  expect(found).toEqual([410_000, 430_000, 501_000]);
-});
-
-test("collectYoung() frees short-lived objects, and leaves no `gc` behind", () => {
-  let kept: object[] = [];
-  for (let index = 0; index < 1_000; index += 1) kept.push({ index });
-  kept = [];
-  const before = youngGeneration("space_used_size");
-  collectYoung();
-  expect(youngGeneration("space_used_size")).toBeLessThan(before);
-  expect(kept).toEqual([]);
-  expect(globalThis.gc).toBeUndefined();
 });
