@@ -46,7 +46,7 @@ export function containersSection(containers: Containers | undefined, about: str
   const line = (texts: readonly string[]): string => `| ${texts.join(" | ")} |\n`;
   return `${title}${about}MCP calls to one gateway within a control group of a part of one core and little memory, which holds its program as well. It is
 started there and not warmed up. Requests become due at a fixed rate, or all at once, on up to 2,000 connections of 50 clients, which give up after
-${timeoutSeconds} s. Before each step a gateway has up to 30 s to finish what clients gave up in the one before. Each is told of its limit as its documentation
+${timeoutSeconds} s. Before each step a gateway has up to 30 s to finish what clients gave up in the one before. Each has the limit in its settings as its documentation
 recommends: oauth2-proxy by \`GOMEMLIMIT\` (90 %), Envoy by its overload manager (80 %); Gateform reads the limit itself. Envoy has
 256 connections to the upstream, and other requests wait: with its defaults (1,024 of each) it is short of memory in the smaller container, or answers 503. Each entry: requests with the right response; p50 / p99 of those, in milliseconds from when they were due; the others by status.
 "MiB" is the largest working set: memory of the process, and of files that were read lately.${
