@@ -40,7 +40,7 @@ const counts = values.workers.split(",").map(Number);
 const connections = Number(values.connections);
 /** For each worker, until V8 has compiled what it will. */
 const WARM_UP_MS = 6_000;
-/** An idle process returns memory after 20 s. */
+/** Until the work of the start is over. */
 const IDLE_MS = 25_000;
 
 interface CostFigure {

@@ -59,7 +59,7 @@ describe("createMetrics()", () => {
         setTimeout(resolve);
       });
     });
-    // And turns without: of many, one is short on a busy machine, too.
+    // And turns without: of many, one is short also on a busy machine.
     for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
     const lines = await linesOf(metrics, "gateway_nodejs_eventloop_lag_");
     const values = new Map(lines.map((line) => line.split(" ") as [string, string]));
