@@ -156,9 +156,10 @@ describe("a connection", () => {
       const both = await read((index) => index % 3 === 0);
       expect(both.body.equals(all)).toBe(true);
       const released = await read(() => true, true);
-      const next = await read(() => false);
+      // Not necessarily first: after a short last read, the buffer of that read is also free, and is taken before.
+      const next = await read(() => true);
       expect([released.body.equals(all), next.body.equals(all)]).toEqual([true, true]);
-      expect(next.memory[0]).toBe(released.memory.at(-1));
+      expect(next.memory).toContain(released.memory.at(-1));
     }
   });
 
