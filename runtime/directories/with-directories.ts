@@ -12,7 +12,7 @@ export function identitiesWithDirectories(identities: IdentityService, lookup: D
   return {
     ...identities,
     find: async (userId) => applied(await identities.find(userId)),
-    load: async (userId) => applied(await identities.load(userId)),
+    load: async (...of) => applied(await identities.load(...of)),
     async refresh(userId) {
       const result = await identities.refresh(userId);
       const user = result.ok ? await applied(result.user) : undefined;

@@ -45,7 +45,6 @@ export interface AuthenticatorDeps {
   readonly externalTokens: ExternalTokens;
   readonly cookies: Cookies;
   readonly revocations: Revocations;
-  /** Notes the last use of sessions and service accounts. */
   readonly use?: CredentialUse;
   readonly clock: Clock;
   readonly log: Log;
@@ -204,10 +203,6 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return opened.ok ? opened.claims : opened.reason;
   };
 
-  const noteUse = ({ kind, accountId }: Claimed): void => {
-    if (kind === "service-account" && accountId !== undefined) deps.use?.serviceAccount(accountId);
-  };
-
   const openCookie = (
     exchange: Exchange,
   ): { readonly value: string; readonly claimed: () => Claimed | undefined } | undefined => {
@@ -222,8 +217,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       value: `${sessionCookieName(site, cookie)} ${site.hostname} ${value}`,
       claimed: () => {
         const handle = deps.cookies.openSession(value, site, cookie);
-        if (handle) deps.use?.session(handle.sessionId, exchange);
-        return handle && { kind: "session", ...handle, audience: "" };
+        if (!handle) return undefined;
+        const usedBy = { ip: exchange.remoteAddress, userAgent: exchange.header("user-agent") };
+        return { kind: "session", ...handle, audience: "", usedBy };
       },
     };
   };
@@ -237,9 +233,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
         if (lacksProof(entry.result.principal, audience)) return refusal("proof-missing");
         const result = readings.fromCache(tokens, token, entry, () => {
           const claimed = openToken(token);
-          if (typeof claimed === "string") return undefined;
-          noteUse(claimed);
-          return claimed;
+          return typeof claimed === "string" ? undefined : claimed;
         });
         if (result) return result;
       }
@@ -247,7 +241,6 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       if (typeof claimed === "string") return refusal(claimed);
       if (!isMeantFor(claimed.audience, claimed.routeKey, audience)) return refusal("wrong-audience");
       if (lacksProof(claimed, audience)) return refusal("proof-missing");
-      noteUse(claimed);
       return readings.read(tokens, token, claimed, entry);
     },
     cookie(exchange) {

@@ -9,6 +9,7 @@ import { readUserId } from "../shared/user-id.ts";
 import type { Store } from "../store/store.ts";
 import type { IdentityService } from "./identities.ts";
 import { isStillTrusted, workloadUser } from "./users/asserted.ts";
+import type { CredentialUse, UsedBy } from "./users/credential-use.ts";
 import { provenDevices, sameDevices } from "./users/device-facts.ts";
 import type { Actor, AssertedBy, AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
 import { userTag, type DeviceProof, type SessionRecords } from "./identity-records.ts";
@@ -19,7 +20,9 @@ import type { Revocations } from "./interfaces.ts";
 /** Claims of a credential, to be confirmed by the records. */
 export interface Claimed extends Omit<ExternalTokenClaims, "kind" | "userId"> {
   readonly kind: Principal["kind"];
-  readonly userId?: string;
+  readonly userId: string;
+  /** The request that presented a session. */
+  readonly usedBy?: UsedBy;
 }
 
 export interface ConfirmationDeps {
@@ -28,6 +31,8 @@ export interface ConfirmationDeps {
   readonly identities: Pick<IdentityService, "load">;
   readonly revocations: Pick<Revocations, "isRevoked">;
   readonly snapshots: Pick<Snapshots, "current">;
+  /** Notes the last use of sessions and service accounts. */
+  readonly use?: CredentialUse | undefined;
 }
 
 /**
@@ -42,33 +47,32 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
     const keys = revocationKeys(claimed);
     if (revocations.isRevoked(keys)) return refusal("revoked");
     if (claimed.kind === "service-account") return confirmServiceAccount(deps, claimed, keys, earlier);
-    let { userId, expiresAt } = claimed;
+    const { userId } = claimed;
+    let { expiresAt } = claimed;
     let proofs: readonly DeviceProof[] = [];
+    const { session, grant, run, user: loaded } = await read(deps, claimed);
     if (claimed.sessionId !== undefined) {
-      const session = await deps.records.sessions.get(claimed.sessionId);
       if (!session) return refusal("revoked");
-      userId ??= session.value.userId;
       if (userId !== session.value.userId) return refusal("malformed");
+      if (claimed.usedBy) deps.use?.session(claimed.sessionId, session, claimed.usedBy);
       expiresAt = Math.min(expiresAt, session.expiresAt ?? expiresAt);
       if (claimed.kind === "session") proofs = session.value.devices ?? [];
     }
     let assertedBy: AssertedBy | undefined;
     if (claimed.grantId !== undefined) {
-      const grant = await deps.store.get<{ readonly assertedBy?: AssertedBy }>(`grant:${claimed.grantId}`);
       if (!grant) return refusal("revoked");
       ({ assertedBy } = grant.value);
       expiresAt = Math.min(expiresAt, grant.expiresAt ?? expiresAt);
     }
     const grantId = claimed.grantId ?? claimed.runId;
     const sid = claimed.sessionId ?? grantId;
-    const run = claimed.runId === undefined ? undefined : await findRun(deps, claimed.runId);
     if (claimed.runId !== undefined && !run) return refusal("revoked");
-    if (userId === undefined || sid === undefined || (run && run.userId !== userId)) return refusal("malformed");
+    if (sid === undefined || (run && run.userId !== userId)) return refusal("malformed");
     if (run) expiresAt = Math.min(expiresAt, run.expiresAt);
     const { settings } = deps.snapshots.current();
     // A workload never uses a person's record, and a workload's grant never authenticates a person.
     if ((claimed.kind === "workload") !== (assertedBy?.rules !== undefined)) return refusal("malformed");
-    const found = assertedBy?.rules ? workloadOf(settings, assertedBy, userId) : await deps.identities.load(userId);
+    const found = assertedBy?.rules ? workloadOf(settings, assertedBy, userId) : loaded;
     const user = found && run ? { ...found, actor: run.actor } : found;
     if (!user) return refusal(claimed.kind === "workload" ? "revoked" : "unknown-user");
     const devices = proofs.length === 0 ? undefined : await provenDevices(deps, proofs, userId);
@@ -99,6 +103,27 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
       },
     };
   };
+}
+
+/** Reads everything at once: the store can answer it as one query. */
+async function read(deps: ConfirmationDeps, { kind, userId, sessionId, grantId, runId }: Claimed) {
+  const named = Promise.all([
+    sessionId === undefined ? undefined : deps.records.sessions.get(sessionId),
+    grantId === undefined ? undefined : deps.store.get<StoredGrant>(`grant:${grantId}`),
+    runId === undefined ? undefined : findRun(deps, runId),
+  ]);
+  const areThere = async (): Promise<boolean> => {
+    const [session, grant, run] = await named;
+    return (!sessionId || !!session) && (!grantId || !!grant) && (!runId || !!run);
+  };
+  const loading = kind === "workload" ? undefined : deps.identities.load(userId, areThere);
+  const [[session, grant, run], user] = await Promise.all([named, loading]);
+  return { session, grant, run, user };
+}
+
+/** The used part of the record in oauth/server/grants/. */
+interface StoredGrant {
+  readonly assertedBy?: AssertedBy;
 }
 
 /** An active run of a workload for a user. @returns undefined if it has ended */
@@ -143,6 +168,7 @@ async function confirmServiceAccount(
   if (sid === undefined) return refusal("malformed");
   const account = await deps.records.serviceAccounts.get(sid);
   if (!account) return refusal("revoked");
+  deps.use?.serviceAccount(sid, account);
   const user = serviceAccountUser(account.value);
   if (user.id !== claimed.userId) return refusal("malformed");
   if (deps.revocations.isRevoked(keys)) return refusal("revoked");

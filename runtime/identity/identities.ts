@@ -25,9 +25,10 @@ export interface IdentityService extends Identities {
    * Returns the user for a decision. Checks with the provider when that is due: in the background while the tokens are
    * valid, otherwise before returning.
    *
+   * @param isWanted asked once the record is read. If false, the provider is not asked, and the user is undefined
    * @returns undefined if the user no longer exists
    */
-  load(userId: string): Promise<User | undefined>;
+  load(userId: string, isWanted?: () => Promise<boolean>): Promise<User | undefined>;
   /** @returns empty texts if the user has none */
   providerTokens(userId: string): Promise<ProviderTokens>;
   close(): Promise<void>;
@@ -73,8 +74,9 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       }
       throw new GatewayError("identity.conflict", "Cannot store a user who signed in: the record keeps changing");
     },
-    async load(userId) {
+    async load(userId, isWanted) {
       const stored = await users.read(userId);
+      if (isWanted && !(await isWanted())) return undefined;
       if (!stored || stored.value.refusedAt !== undefined) return undefined;
       const { refreshDueAt } = stored.value;
       const now = epochSeconds(clock);

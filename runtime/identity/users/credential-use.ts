@@ -5,15 +5,23 @@
  * Cheap: called only when the records of a credential are read anyway, with at most one write per record, process and
  * INTERVAL. No request waits for it. What has ended is not written again.
  */
-import type { Exchange } from "../../http/exchange.ts";
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
-import type { RecordSet, SessionRecords } from "../identity-records.ts";
+import { ignore } from "../../shared/ignore.ts";
+import type { StoredRecord } from "../../store/store.ts";
+import type { RecordSet, ServiceAccountRecord, SessionRecord, SessionRecords } from "../identity-records.ts";
 import { browserName } from "./browser-name.ts";
 
+/** Called with the record that the credential was just confirmed by. */
 export interface CredentialUse {
-  session(sessionId: string, exchange: Pick<Exchange, "remoteAddress" | "header">): void;
-  serviceAccount(accountId: string): void;
+  session(sessionId: string, found: StoredRecord<SessionRecord>, usedBy: UsedBy): void;
+  serviceAccount(accountId: string, found: StoredRecord<ServiceAccountRecord>): void;
+}
+
+/** The request, as far as the pages show it. */
+export interface UsedBy {
+  readonly ip: string;
+  readonly userAgent: string | undefined;
 }
 
 const INTERVAL_SECONDS = 300;
@@ -30,42 +38,35 @@ export function createCredentialUse({
   const noted = new BoundedCache<Visited & { readonly at: number }>(MAX_KNOWN);
 
   /** Failures are ignored: during a store outage, the requests themselves report it. */
-  const note = (id: string, write: (at: number) => Promise<void>): void => {
+  const note = (id: string, write: (at: number) => Promise<unknown> | undefined): void => {
     const now = epochSeconds(clock);
     const last = noted.get(id)?.at;
     if (last !== undefined && now >= last && now - last < INTERVAL_SECONDS) return;
     noted.set(id, { at: now, visited: false });
-    write(now).catch(() => undefined);
+    write(now)?.catch(ignore);
   };
 
   return {
-    session(sessionId, exchange) {
+    session(sessionId, found, { ip, userAgent }) {
       note(sessionId, (at) => {
-        const ip = exchange.remoteAddress;
-        const browser = browserName(exchange.header("user-agent"));
-        return change(records.sessions, sessionId, (value) => {
-          const { used } = value;
-          const isKnown = used && used.ip === ip && used.browser === browser && at - used.at < INTERVAL_SECONDS;
-          return isKnown ? undefined : { ...value, used: { at, ip, browser } };
-        });
+        const browser = browserName(userAgent);
+        const { used } = found.value;
+        const isKnown = used && used.ip === ip && used.browser === browser && at - used.at < INTERVAL_SECONDS;
+        return isKnown ? undefined : change(records.sessions, sessionId, found, { used: { at, ip, browser } });
       });
     },
-    serviceAccount(accountId) {
+    serviceAccount(accountId, found) {
       note(accountId, (at) =>
-        change(records.serviceAccounts, accountId, (value) =>
-          at - (value.usedAt ?? 0) < INTERVAL_SECONDS ? undefined : { ...value, usedAt: at },
-        ),
+        at - (found.value.usedAt ?? 0) < INTERVAL_SECONDS
+          ? undefined
+          : change(records.serviceAccounts, accountId, found, { usedAt: at }),
       );
     },
   };
 }
 
-/** @param next undefined if another process has just written it */
-async function change<T>(set: RecordSet<T>, id: string, next: (value: T) => T | undefined): Promise<void> {
-  const found = await set.get(id);
-  const value = found && next(found.value);
-  if (!found || value === undefined) return;
-  const { version: ifVersion, expiresAt, tags } = found;
-  // On conflict the record changed or ended. The next use writes again.
-  await set.put(id, value, { ifVersion, tags, ...(expiresAt === undefined ? {} : { expiresAt }) });
+/** On conflict the record changed or ended. The next use writes again. */
+function change<T>(set: RecordSet<T>, id: string, found: StoredRecord<T>, changes: Partial<T>): Promise<unknown> {
+  const { value, version: ifVersion, expiresAt, tags } = found;
+  return set.put(id, { ...value, ...changes }, { ifVersion, tags, ...(expiresAt === undefined ? {} : { expiresAt }) });
 }

@@ -12,6 +12,7 @@ import type { CheckedPut } from "../check.ts";
 import { createCheckedStore, type StoreBackEnd } from "../checked-store.ts";
 import { ALLOT, ALLOT_DURABLE, allotValues, toRawAllotment, type AllotmentRow } from "./allotment-statement.ts";
 import { createFeedWatch } from "../feed-watch.ts";
+import { gatherReads } from "../gather-reads.ts";
 import { pendingMigrations, STEPS_TABLE, VERSION_TABLE } from "../migrations.ts";
 import { listen, openPool, type Database } from "./postgres-connection.ts";
 import { FEED_PAGE, SWEEP_BATCH, type RawRecord } from "../record.ts";
@@ -61,9 +62,10 @@ function createStore(database: Database, deps: PostgresDeps): Store {
   const listener = listen(deps, CHANNEL, (feed) => watch.hint(feed));
 
   const backEnd: StoreBackEnd = {
-    async get(key) {
-      return first(await query<Row>(`SELECT ${RECORD} FROM gateway_records WHERE key = $1 AND ${LIVE}`, [key]));
-    },
+    get: gatherReads(async (keys) => {
+      const rows = await query<Row>(`SELECT ${RECORD} FROM gateway_records WHERE key = ANY($1) AND ${LIVE}`, [keys]);
+      return rows.map(toRaw);
+    }),
     async put(key, put) {
       const { text, values } = putStatement(key, put);
       const [row] = await query<{ version: string }>(text, values);

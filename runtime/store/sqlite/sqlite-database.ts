@@ -118,8 +118,8 @@ export function sqliteOperations(database: DatabaseSync) {
   ];
 
   return {
-    get(key: string, now: number): RawRecord | undefined {
-      return toRaw(find.get(key, now));
+    getAll(keys: readonly string[], now: number): readonly RawRecord[] {
+      return keys.flatMap((key) => toRaw(find.get(key, now)) ?? []);
     },
     list(tag: string, now: number): readonly RawRecord[] {
       return findTagged.all(tag, now).flatMap((row) => toRaw(row) ?? []);

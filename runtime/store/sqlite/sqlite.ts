@@ -10,6 +10,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { createCheckedStore, type StoreBackEnd } from "../checked-store.ts";
 import { createFeedWatch } from "../feed-watch.ts";
+import { gatherReads } from "../gather-reads.ts";
 import { SWEEP_BATCH } from "../record.ts";
 import { startSqliteThread } from "./sqlite-thread.ts";
 import type { Store } from "../store.ts";
@@ -31,7 +32,7 @@ export async function openSqliteStore({ path, clock, busyTimeoutMs = 5000 }: Sql
   const now = (): number => epochSeconds(clock);
 
   const backEnd: StoreBackEnd = {
-    get: (key) => call("get", key, now()),
+    get: gatherReads((keys) => call("getAll", keys, now())),
     put: (key, put) => call("put", key, put, now()),
     delete: (key, ifVersion) => call("delete", key, ifVersion, now()),
     take: (key) => call("take", key, now()),

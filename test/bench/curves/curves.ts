@@ -38,7 +38,7 @@ export const CURVES: readonly Curve[] = [
     title: "Sessions",
     xTitle: "sessions in the store",
     about:
-      "GET. A user has ten sessions. One line: 1,000 of the sessions are active. The other line: all are active, up to 60,000, so that requests in turn are of different sessions. The process keeps 50,000 verified sessions in memory, and reads each again after 20 seconds: with many active sessions most requests read the store (SQLite), which costs more, but hardly more with more sessions.",
+      "GET. A user has ten sessions. One line: 1,000 of the sessions are active. The other line: all are active, up to 60,000, so that requests in turn are of different sessions. The process keeps 50,000 verified sessions in memory, and reads each again after 20 seconds. With many active sessions most requests are the first of theirs in this process: its records are read from the store (SQLite), the time of its use is written there, and an assertion for the upstream is signed. That costs more, but hardly more with more sessions.",
     points: [100, 1000, 10_000, 100_000, 1_000_000],
     quickPoints: [100, 10_000, 100_000],
   },

@@ -93,7 +93,7 @@ const grantToken = (claims: Partial<ExternalTokenClaims> = {}): string =>
 
 function request(host: string, cookie?: string): Exchange {
   const headerValues = (name: string) => (name === "cookie" && cookie !== undefined ? [cookie] : []);
-  return { host, headerValues } as unknown as Exchange;
+  return { host, remoteAddress: "192.0.2.1", header: () => undefined, headerValues } as unknown as Exchange;
 }
 const site = (host: string) => findSite(snapshot, host) ?? expect.unreachable();
 function sessionCookie(host = "agent.example.com", sessionId = "s1", expiresAt = now() + 40_000): string {
@@ -176,6 +176,18 @@ describe("Authenticator", () => {
     const cold = grantToken({ clientId: "c2" });
     await Promise.all([1, 2, 3, 4].map(() => ask(cold)));
     expect(store.calls).toEqual(["get", "get", "get", "get"]);
+  });
+
+  it("reads everything about a credential at once", async () => {
+    store.calls.length = 0;
+    const results = [
+      authenticator.bearer(grantToken(), GITHUB),
+      authenticator.cookie(request("agent.example.com", sessionCookie())),
+    ];
+    // A grant and a session, and the user of each.
+    expect(store.calls).toEqual(["get", "get", "get", "get"]);
+    for (const result of results) expect(await reason(result)).toBe("ok");
+    expect(store.calls).toHaveLength(4);
   });
 
   it("rejects a credential after its expiry, or without its session or grant record", async () => {

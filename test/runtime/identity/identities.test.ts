@@ -213,6 +213,15 @@ describe("changes at the provider affect decisions", () => {
     expect(await isOpen()).toBe(false);
   });
 
+  it("not for a session that has ended, whose user is read together with it", async () => {
+    await begin({ idp: { accessTokenSeconds: 300 } });
+    bench.clock.advance(3_600_000);
+    const [session] = await bench.store.store.list("sessions");
+    await bench.store.store.delete(session?.key ?? "");
+    expect(await isOpen()).toBe(false);
+    expect(bench.idp.calls.refresh).toBe(0);
+  });
+
   it("not while the provider is unavailable: sessions continue until they expire, without a provider request each time", async () => {
     await begin({ idp: { accessTokenSeconds: 300 } });
     bench.idp.pause();
@@ -262,7 +271,8 @@ describe("the provider's tokens", () => {
 
 async function principal() {
   const cookie = browser.jar.header(new URL(APP), { crossSite: false, topLevelGet: true }) ?? "";
-  const exchange = { host: "app.example.com", headerValues: (name: string) => (name === "cookie" ? [cookie] : []) };
+  const headerValues = (name: string): string[] => (name === "cookie" ? [cookie] : []);
+  const exchange = { host: "app.example.com", remoteAddress: "192.0.2.1", header: () => undefined, headerValues };
   const found = await bench.session.authenticator.cookie(exchange as never);
   if (!found.ok) throw new Error(found.reason);
   return found.principal;
