@@ -38,10 +38,10 @@ export function describeMachine(peers: readonly string[]): Machine {
   };
 }
 
-/** @returns the first line that a command prints */
+/** @returns the first line that a command prints; "" if it is not installed */
 export function firstLineOf([command = "", ...args]: readonly string[]): string {
-  const { stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
-  return (stdout || stderr).split("\n")[0]?.trim() ?? "";
+  const { stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
+  return error ? "" : ((stdout || stderr).split("\n")[0]?.trim() ?? "");
 }
 
 export function commitOf(checkout: string): string {
