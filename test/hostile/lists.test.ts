@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
 import { openRaw, sendRaw, type RawAnswer } from "../support/raw-client.ts";
 import { startScriptedUpstream, type ScriptedUpstream } from "../support/scripted-upstream.ts";
+import { mayStall } from "../support/stall-limit.ts";
 
 const HIDDEN = "delete_everything";
 const TOOLS = `{"name":"read","x":1.0e2},{"name":"${HIDDEN}"},{"name":"write"}`;
@@ -562,6 +563,18 @@ describe("messages reserved to the gateway", () => {
     }
     upstream.answer((socket) => json(socket, page("public", "5", "12")));
     expect((await ask({ id: "11" })).body).toContain("upstream.protocol");
+  });
+
+  test("are replaced in a long list as it arrives, not in one turn", async () => {
+    mayStall(200);
+    const page = (code: string): string =>
+      result(`"tools":[{"name":"read","x":[${`{"code":${code}},`.repeat(500_000)}0]}]`);
+    const expected = page("-32000");
+    for (const headers of [{}, modern("tools/list")]) {
+      upstream.answer((socket) => json(socket, page("-31403")));
+      const { body } = await ask(headers);
+      expect(body.replace('"cacheScope":"private",', "") === expected).toBe(true);
+    }
   });
 
   test("is no error of a server's, in an answer or an event", async () => {

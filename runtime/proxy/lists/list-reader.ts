@@ -11,10 +11,10 @@ import type { McpMessage } from "../../mcp/message.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import { repliesTo, sameId } from "../../mcp/message-id.ts";
 import { replaceMembers } from "../../mcp/operations/answer-members.ts";
-import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { KNOWN_LISTS } from "./known-lists.ts";
+import { ListBody } from "./list-body.ts";
 import type { ListRules } from "./list-rules.ts";
 import {
   ODD_MEMBER,
@@ -51,7 +51,7 @@ export class ListReader implements AnswerReader {
   /** Kind of the response to the client; undefined until it is known. */
   #clientMode: "body" | "events" | undefined;
   #head: Head | undefined;
-  readonly #body = new GrowingBytes();
+  readonly #body = new ListBody();
   #events = new EventBlocks(MAX_LIST_BYTES);
   #emptyPage: EmptyPage | undefined;
   #pages = 1;
@@ -111,7 +111,8 @@ export class ListReader implements AnswerReader {
     if (this.#mode === "plain") return this.#next.onData(chunk);
     if (this.#mode === "events") return this.#readEvents(chunk);
     if (this.#mode === "dropped") return;
-    if (this.#body.length + chunk.length <= MAX_LIST_BYTES) return this.#body.push(chunk);
+    if (this.#body.length + chunk.length <= MAX_LIST_BYTES)
+      return this.#body.push(chunk, this.#isModern) ? undefined : this.refuseAnswer(ODD_MEMBER);
     if (this.#emptyPage) this.#answerEmptyPage();
     else this.#refuse(`an answer to a list request of more than ${MAX_LIST_BYTES} bytes`);
   }
@@ -148,10 +149,10 @@ export class ListReader implements AnswerReader {
   }
 
   #readBody(): void {
-    const written = this.#body.take();
+    const { bytes: written, isReplaced } = this.#body.take();
     const answer = KNOWN_LISTS.find(this.#source, withoutByteOrderMark(written), this.#message?.id);
     // A known list has passed AnswerMembers as it is.
-    const whole = answer === undefined ? replaceMembers(written, this.#message?.isModern === true) : written;
+    const whole = isReplaced || answer !== undefined ? written : replaceMembers(written, this.#isModern);
     if (whole === undefined) return this.refuseAnswer(ODD_MEMBER);
     const bytes = withoutByteOrderMark(whole);
     const filtered = this.#filter(bytes, answer);
@@ -201,7 +202,11 @@ export class ListReader implements AnswerReader {
 
   /** Lists of one source have the same route, and AnswerMembers has read them alike. */
   get #source(): string {
-    return `${this.#mode} ${this.#message?.isModern === true} ${this.#rules.routeKey}`;
+    return `${this.#mode} ${this.#isModern} ${this.#rules.routeKey}`;
+  }
+
+  get #isModern(): boolean {
+    return this.#message?.isModern === true;
   }
 
   /** True while the client waits for a response that has not come. */
@@ -224,7 +229,7 @@ export class ListReader implements AnswerReader {
     const filtered = filterAnswer(bytes, answer, {
       keeps: keeps?.(),
       omitted,
-      isModern: this.#message?.isModern === true,
+      isModern: this.#isModern,
     });
     if (filtered.isDenied) return "unreadable";
     this.#rules.count?.(filtered);
