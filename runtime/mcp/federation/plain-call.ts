@@ -41,6 +41,8 @@ export function readPlainCall(message: McpMessage): PlainCall | undefined {
   const declared = shortText(bytes, capabilities);
   const token = shortText(bytes, progressToken);
   if (declared === undefined || token === undefined) return undefined;
+  // Later steps search for names as a parsed and written message has them.
+  if (declared.includes("\\")) return undefined;
   const { kind, start, end } = argumentsSpan;
   const args = { kind, bytes: bytes.subarray(start, end) };
   return { id, tool: facts.tool, args, capabilities: declared, progressToken: token };

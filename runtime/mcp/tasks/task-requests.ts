@@ -43,7 +43,10 @@ export function isAboutTask(method: string | undefined): boolean {
 }
 
 export const TASKS_EXTENSION_NAME = "io.modelcontextprotocol/tasks";
-const TASKS_EXTENSION = Buffer.from(TASKS_EXTENSION_NAME);
+/** Some libraries escape each slash. */
+const TASKS_EXTENSIONS = [TASKS_EXTENSION_NAME, TASKS_EXTENSION_NAME.replace("/", "\\/")].map((name) =>
+  Buffer.from(name),
+);
 const TASK_MEMBER = Buffer.from('"task"');
 
 /**
@@ -54,9 +57,12 @@ export function mayMakeTask(message: McpMessage): boolean {
   const { kind, facts, isModern, bytes, plain } = message;
   const isCall = kind === "request" && facts.method === "tools/call";
   if (!isCall) return false;
-  if (plain === undefined) return isBesideArguments(message, isModern ? TASKS_EXTENSION : TASK_MEMBER);
+  if (!isModern) return plain === undefined && isBesideArguments(message, TASK_MEMBER);
+  if (plain === undefined) return TASKS_EXTENSIONS.some((name) => isBesideArguments(message, name));
   const { start = 0, end = 0 } = plain.capabilities ?? {};
-  return isModern && end - start > TASKS_EXTENSION.length && bytes.subarray(start, end).includes(TASKS_EXTENSION);
+  if (end - start <= TASKS_EXTENSION_NAME.length) return false;
+  const declared = bytes.subarray(start, end);
+  return TASKS_EXTENSIONS.some((name) => declared.includes(name));
 }
 
 /** Whether a client declares in a message of 2026-07-28 that it supports tasks (SEP-2663). */

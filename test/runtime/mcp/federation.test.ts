@@ -355,6 +355,7 @@ describe("arguments as bytes", () => {
     ["capabilities of another kind", `${withMeta(`${caps}1`)},"arguments":{}`],
     ["capabilities that are long", `${withMeta(`${caps}{"a":"${"x".repeat(1_024)}"}`)},"arguments":{}`],
     ["capabilities that a parser loses", `${withMeta(`${caps}{"__proto__":{}}`)},"arguments":{}`],
+    ["capabilities with an escape", `${withMeta(`${caps}{"extensions":{"a\\/b":{}}}`)},"arguments":{}`],
     ["no arguments", withMeta(`${caps}{}`)],
     ["a later revision", `${withMeta(`${caps}{}`).replace(MODERN, "2027-01-01")},"arguments":{}`],
     ["_meta of another kind", '"_meta":1,"arguments":{}'],

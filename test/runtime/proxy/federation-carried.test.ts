@@ -87,6 +87,8 @@ interface Sending {
   readonly session?: string;
   readonly id?: unknown;
   readonly capabilities?: object;
+  /** As some libraries write JSON. */
+  readonly escapesSlashes?: boolean;
 }
 
 function fetchAll(port: number, init: RequestInit, user = "alice", more: readonly string[] = []): Promise<Response> {
@@ -99,7 +101,7 @@ function send(
   { port }: Pipeline,
   method: string,
   params: Readonly<Record<string, unknown>> = {},
-  { user, session, id = "mine", capabilities = {} }: Sending = {},
+  { user, session, id = "mine", capabilities = {}, escapesSlashes = false }: Sending = {},
 ): Promise<Response> {
   const accept = ["accept", "application/json, text/event-stream"];
   // As clients send it: such a call is not parsed.
@@ -124,7 +126,8 @@ function send(
       ? params["uri"]
       : params["name"];
   const _meta = { ...modernMeta(), "io.modelcontextprotocol/clientCapabilities": capabilities };
-  const body = JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...all, _meta } });
+  const text = JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...all, _meta } });
+  const body = escapesSlashes ? text.replaceAll("/", "\\/") : text;
   return fetchAll(port, { method: "POST", body }, user, [
     ...accept,
     ...modernHeaders(method, named as string | undefined),
@@ -764,6 +767,17 @@ describe("tasks", () => {
     ] as const)
       expect((await ask(pipeline, "tasks/cancel", { taskId: id }, { capabilities, user })).error?.code).toBe(-32602);
     expect([...asksOf("/one", "tasks/cancel"), ...asksOf("/two", "tasks/cancel")]).toEqual([]);
+  });
+
+  test("are sealed for clients that escape each slash", async () => {
+    const pipeline = await serve({ one: working });
+    const escaped = { capabilities, escapesSlashes: true };
+    for (const name of [{}, { task: {} }]) {
+      const made = await ask(pipeline, "tools/call", { name: "one__t0", ...name }, escaped);
+      const taskId = String(made.result?.["taskId"]);
+      const got = await ask(pipeline, "tasks/get", { taskId }, escaped);
+      expect(got.result?.["status"]).toBe("completed");
+    }
   });
 
   test("of revisions with sessions: made, queried and fetched at their member", async () => {

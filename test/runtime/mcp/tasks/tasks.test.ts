@@ -196,6 +196,13 @@ test("mayMakeTask(): where the client accepts tasks", () => {
   expect(mayMakeTask(modern(modernMeta()))).toBe(false);
   expect(mayMakeTask(read({ id: 1, method: "tools/call", params: { name: "x", task: {} } }))).toBe(true);
   expect(mayMakeTask(read(toolCallBody("x")))).toBe(false);
+  // Some libraries escape each slash.
+  for (const others of [{}, { x: 1 }]) {
+    const params = { name: "x", ...others, _meta: meta };
+    const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    const message = readMessage(text.replaceAll("/", "\\/"), modernHeaders("tools/call", "x"));
+    expect(message.ok && mayMakeTask(message)).toBe(true);
+  }
   // In the arguments it is the tool's matter, wherever they stand.
   const call = { name: "x", arguments: { task: "task" } };
   expect(mayMakeTask(read({ id: 1, method: "tools/call", params: call }))).toBe(false);
